@@ -1,0 +1,92 @@
+"""Every error raised on purpose.
+
+ArchivistError              code                    http  retry
+├── InvalidArgument         invalid_argument        400   no     names the field and the allowed range
+├── ConfirmationRequired    confirmation_required   400   no     the exact phrase is missing; nothing was touched
+├── Unauthenticated         unauthenticated         401   no     no credential, or one that is not valid (any more)
+├── InsufficientScope       insufficient_scope      403   no     a valid credential without the scope
+├── NotFound                not_found               404   no     also when the caller may not know that it exists
+├── Conflict                conflict                409   no     the write contradicts what is stored
+├── RateLimited             rate_limited            429   yes
+├── Unavailable             storage_unavailable     503   yes    the store did not answer
+│   └── EmbedderUnavailable embedder_unavailable    503   yes    the embedder did; keyword search goes on
+└── Refused                 refused                 –     no     a start-up or command that cannot go on; its text says why and how to mend it
+"""
+
+from typing import ClassVar
+
+
+class ArchivistError(Exception):
+    """Base of all deliberate errors. `code` is public API; `detail` may be shown to the caller."""
+
+    code: ClassVar[str] = "error"
+    status: ClassVar[int] = 500
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(detail)
+        self.detail = detail
+
+
+class InvalidArgument(ArchivistError):
+    """An argument is outside its range. The detail names the range, never the value."""
+
+    code, status = "invalid_argument", 400
+
+    def __init__(self, field: str, rule: str) -> None:
+        super().__init__(f"{field}: {rule}")
+        self.field = field
+
+
+class ConfirmationRequired(ArchivistError):
+    """The exact confirmation phrase is missing; nothing was touched."""
+
+    code, status = "confirmation_required", 400
+
+
+class Unauthenticated(ArchivistError):
+    """No credential, or one that is not valid (any more)."""
+
+    code, status = "unauthenticated", 401
+
+
+class InsufficientScope(ArchivistError):
+    """The credential is valid, but lacks the scope that the act needs."""
+
+    code, status = "insufficient_scope", 403
+
+
+class NotFound(ArchivistError):
+    """The thing does not exist, or the caller may not know that it does."""
+
+    code, status = "not_found", 404
+
+
+class Conflict(ArchivistError):
+    """The write would contradict what is stored."""
+
+    code, status = "conflict", 409
+
+
+class RateLimited(ArchivistError):
+    """Too many acts in too short a time."""
+
+    code, status, retryable = "rate_limited", 429, True
+
+
+class Unavailable(ArchivistError):
+    """The store did not answer; asking again later may help."""
+
+    code, status, retryable = "storage_unavailable", 503, True
+
+
+class EmbedderUnavailable(Unavailable):
+    """The embedder did not answer; what needs no vector goes on."""
+
+    code = "embedder_unavailable"
+
+
+class Refused(ArchivistError):
+    """A start-up or a command cannot go on. The detail says in one line what is wrong and how to mend it."""
+
+    code = "refused"

@@ -1,0 +1,25 @@
+"""Which scope every operation needs: one table, read by the MCP entry and by the services. Nothing else decides.
+
+An operation that is missing here is refused to all.
+"""
+
+from archivist.domain.access import Principal, Scope, authorise
+
+SCOPES: dict[str, Scope] = {
+    "store_memory": Scope.WRITE,
+    "search_memories": Scope.READ,
+    "date_search_memories": Scope.READ,
+    "memory_status": Scope.READ,
+    "delete_memories": Scope.DELETE,
+    "forget_all_memories": Scope.DELETE,
+    "search": Scope.READ,
+    "memory://vault/stats": Scope.READ,
+    "memory://vault/recent": Scope.READ,
+    "export": Scope.READ,
+    "import": Scope.WRITE,
+}
+
+
+def permit(who: Principal, operation: str) -> None:
+    """Raises InsufficientScope unless `who` may do `operation`; KeyError for an operation without a row."""
+    authorise(who, SCOPES[operation])

@@ -1,0 +1,178 @@
+"""Every table, once. Portable column types only: text, 64-bit integer, float, bytes. The vault comes first in every key.
+
+Two kinds of database hold them (on a server they are one): CONTROL for people and keys, VAULT for what is remembered.
+No table is WITHOUT ROWID and no index holds text that people wrote: SQLite's secure_delete overwrites deleted rows,
+but can leave copies of deleted index entries behind.
+"""
+
+from sqlalchemy import BigInteger, Column, Float, Index, LargeBinary, MetaData, String, Table, Text
+from sqlalchemy.dialects import mysql
+
+metadata = MetaData()
+
+Id = String(36)
+Name = String(400)
+LongText = Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb")
+Bytes = LargeBinary().with_variant(mysql.LONGBLOB(), "mysql", "mariadb")
+
+
+def _vault() -> Column[str]:
+    return Column("vault", Id, primary_key=True)
+
+
+# One row per vault (and one for `control`): where its log stands, its HMAC key, its vector space.
+heads = Table(
+    "heads",
+    metadata,
+    _vault(),
+    Column("epoch", BigInteger, nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("secret", LargeBinary(32), nullable=False),
+    Column("space", String(200), nullable=False),  # of the embedder whose vectors are wanted; empty before the first
+    Column("erasing", BigInteger, nullable=False),  # 1 from a deletion until its bytes are gone from the files
+)
+
+changes = Table(
+    "changes",
+    metadata,
+    _vault(),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("epoch", BigInteger, nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("id", Id, nullable=False),
+    Column("version", BigInteger, nullable=False),
+    Column("op", String(16), nullable=False),
+    Column("at", BigInteger, nullable=False),  # microseconds since the epoch, UTC, as every time here
+)
+
+audit = Table(
+    "audit",
+    metadata,
+    _vault(),
+    Column("id", Id, primary_key=True),
+    Column("at", BigInteger, nullable=False),
+    Column("user", Id, nullable=False),
+    Column("credential", String(16), nullable=False),
+    Column("credential_id", Id, nullable=False),
+    Column("action", String(64), nullable=False),
+    Column("target", Id, nullable=False),
+    Column("count", BigInteger, nullable=False),
+    Column("outcome", String(32), nullable=False),
+    Index("audit_recent", "vault", "at"),
+)
+
+vaults = Table(
+    "vaults",
+    metadata,
+    _vault(),
+    Column("name", Name, nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("owner", Id, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("removed", BigInteger),
+    Column("name_digest", String(64), nullable=False),  # of owner and folded name; unique while not removed
+    Index("vaults_named", "name_digest", unique=True),
+)
+
+keys = Table(
+    "keys",
+    metadata,
+    _vault(),
+    Column("id", Id, primary_key=True),
+    Column("digest", String(64), nullable=False, unique=True),  # SHA-256 of the secret, hex
+    Column("start", String(16), nullable=False),  # what may be shown of the key
+    Column("name", Name, nullable=False),
+    Column("owner", Id, nullable=False),
+    Column("scopes", String(200), nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("expires", BigInteger),
+    Column("revoked", BigInteger),
+    Column("last_used", BigInteger),
+)
+
+memories = Table(
+    "memories",
+    metadata,
+    _vault(),
+    Column("id", Id, primary_key=True),
+    Column("doc", BigInteger, nullable=False),  # the full-text rowid: the seq of the change that stored it
+    Column("tier", BigInteger, nullable=False),
+    Column("version", BigInteger, nullable=False),
+    Column("importance", BigInteger),
+    Column("text", LongText, nullable=False),
+    Column("title", Name, nullable=False),
+    Column("tokens", BigInteger, nullable=False),
+    Column("terms", LongText, nullable=False),  # the analysed tokens as indexed: what the index must be handed to forget
+    Column("digest", String(64), nullable=False),
+    Column("repeat_of", String(64)),  # = digest where exact repeats are answered with this row, else NULL
+    Column("created", BigInteger, nullable=False),
+    Column("updated", BigInteger, nullable=False),
+    Column("event", BigInteger, nullable=False),
+    Column("source_context", Text, nullable=False),
+    Column("batch", Id, nullable=False),
+    Column("archived", BigInteger, nullable=False),
+    Column("favorite", BigInteger, nullable=False),
+    Column("priority", BigInteger, nullable=False),
+    Column("kind", String(32), nullable=False),
+    Column("level", String(16), nullable=False),
+    Column("category", String(32), nullable=False),
+    Column("project", Name, nullable=False),
+    Column("summary", Text, nullable=False),
+    Column("notes", Text, nullable=False),
+    Column("language", String(16), nullable=False),
+    Column("path", Text, nullable=False),
+    Column("codename", String(32), nullable=False),
+    Column("aliases", Text, nullable=False),  # JSON lists of text
+    Column("keywords", Text, nullable=False),
+    Index("memories_doc", "vault", "doc", unique=True),
+    Index("memories_repeat", "vault", "repeat_of", unique=True),
+    Index("memories_digest", "vault", "digest"),
+    Index("memories_event", "vault", "event", "id"),
+    Index("memories_created", "vault", "created", "id"),
+)
+
+tags = Table(
+    "tags",
+    metadata,
+    _vault(),
+    Column("memory", Id, primary_key=True),
+    Column("position", BigInteger, primary_key=True, autoincrement=False),
+    Column("tag", Name, nullable=False),
+)
+
+vectors = Table(
+    "vectors",
+    metadata,
+    _vault(),
+    Column("memory", Id, primary_key=True),
+    Column("window", BigInteger, primary_key=True, autoincrement=False),
+    Column("space", String(200), nullable=False),
+    Column("scale", Float, nullable=False),
+    Column("data", Bytes, nullable=False),  # int8, one per dimension; the vector is scale * data
+)
+
+# Memories whose vectors are missing or of another space than the one wanted.
+pending = Table("pending", metadata, _vault(), Column("memory", Id, primary_key=True))
+
+lineage = Table(
+    "lineage",
+    metadata,
+    _vault(),
+    Column("parent", Id, primary_key=True),  # the reflection
+    Column("child", Id, primary_key=True),  # what it was built from; may be deleted since
+    Column("child_version", BigInteger, nullable=False),
+    Column("batch", Id, nullable=False),
+    Index("lineage_child", "vault", "child"),
+)
+
+tombstones = Table(
+    "tombstones",
+    metadata,
+    _vault(),
+    Column("memory", Id, primary_key=True),
+    Column("digest", String(64), nullable=False),
+    Column("at", BigInteger, nullable=False),
+)
+
+CONTROL = (heads, changes, audit, vaults, keys)
+VAULT = (heads, changes, audit, memories, tags, vectors, pending, lineage, tombstones)
