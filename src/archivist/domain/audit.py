@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from archivist.domain.access import Principal
 from archivist.domain.ids import VaultId
 
 
@@ -20,3 +21,18 @@ class Entry:
     target: str = ""
     count: int = 1
     outcome: str = "done"
+
+
+def entry(who: Principal, id: str, at: datetime, action: str, *, target: str = "", count: int = 1) -> Entry:
+    """What `who` did in the vault of their credential."""
+    return Entry(
+        id=id,
+        vault=who.vault,
+        at=at,
+        user=who.user,
+        credential=who.credential,
+        credential_id=who.credential_id,
+        action=action,
+        target=target,
+        count=count,
+    )

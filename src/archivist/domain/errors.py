@@ -10,7 +10,7 @@ ArchivistError              code                    http  retry
 ├── RateLimited             rate_limited            429   yes
 ├── Unavailable             storage_unavailable     503   yes    the store did not answer
 │   └── EmbedderUnavailable embedder_unavailable    503   yes    the embedder did; keyword search goes on
-└── Refused                 refused                 –     no     a start-up or command that cannot go on; its text says why and how to mend it
+└── Refused                 refused                 –     no     a start-up or command that cannot go on, and why
 """
 
 from typing import ClassVar

@@ -108,6 +108,12 @@ def digest_of(key: bytes, text: str) -> str:
     return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
 
 
+def findable_text(memory: Memory) -> str:
+    """What words find it by: the text, a title of its own, its tags."""
+    titled = [] if memory.text.startswith(memory.title) else [memory.title]
+    return "\n".join([*titled, memory.text, *memory.tags])
+
+
 def checked_text(field: str, text: str) -> str:
     """`text` without surrounding white space.
 

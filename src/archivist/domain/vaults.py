@@ -1,5 +1,6 @@
 """Vaults: the only boundary of storage and recall."""
 
+import unicodedata
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, get_args
@@ -35,3 +36,8 @@ def checked_name(name: str) -> str:
     if not 1 <= len(name) <= VAULT_NAME_LENGTH or not name.isprintable():
         raise InvalidArgument("name", f"must be 1..{VAULT_NAME_LENGTH} printable characters")
     return name
+
+
+def folded(name: str) -> str:
+    """The spelling by which names are compared: NFKC, case folded, blanks trimmed."""
+    return unicodedata.normalize("NFKC", name.strip()).casefold()

@@ -1,0 +1,114 @@
+"""The settings: environment (`ARCHIVIST_*`) over one TOML file over defaults, read once and frozen."""
+
+import os
+import sys
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from archivist.domain.errors import Refused
+
+PREFIX = "ARCHIVIST_"
+FILE = "archivist.toml"
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+
+
+def default_data() -> Path:
+    """The platform's folder for the data of one user."""
+    home = Path.home()
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support" / "archivist"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "archivist"
+    return Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "archivist"
+
+
+class Settings(BaseModel):
+    """Everything an owner can set. The TOML file and the environment use the same names."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    data: Path = Field(default_factory=default_data, description="the folder that holds everything")
+    host: str = Field(default="127.0.0.1", description="the address to listen on")
+    port: Annotated[int, Field(ge=0, le=65535)] = Field(default=8765, description="the port; 0 takes a free one")
+    public_url: str = Field(
+        default="", description="the address that clients use, without a path, such as https://host"
+    )
+    allow_plain_http: bool = Field(default=False, description="listen beyond this computer without https")
+    allowed_origins: tuple[str, ...] = Field(default=(), description="web origins whose scripts may call /mcp")
+    embedder: str = Field(default="builtin", description="builtin, none, or the address of an OpenAI-compatible server")
+    embedder_model: str = Field(default="", description="the model's name there")
+    embedder_key: str = Field(default="", description="its key, if it wants one", repr=False)
+    models: Path | None = Field(default=None, description="where the prepared model is kept; default DATA/models")
+    threads: Annotated[int, Field(ge=0, le=64)] = Field(default=0, description="for the built-in model; 0 chooses")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="what is logged")
+
+    @field_validator("data")
+    @classmethod
+    def _absolute(cls, data: Path) -> Path:
+        return data.expanduser().absolute()
+
+    @field_validator("public_url")
+    @classmethod
+    def _origin(cls, url: str) -> str:
+        """Scheme and host only, in lower case, without a slash at the end: it is compared byte by byte."""
+        if not url:
+            return url
+        parts = urlsplit(url)
+        local = parts.hostname in LOOPBACK
+        if parts.scheme not in ("https", "http") or not parts.hostname or parts.path.strip("/") or parts.query:
+            raise ValueError("must be scheme and host only, such as https://memory.example.org")
+        if parts.scheme == "http" and not local:
+            raise ValueError("must begin with https:// unless it names this computer")
+        return f"{parts.scheme}://{parts.netloc.lower()}"
+
+    @field_validator("embedder")
+    @classmethod
+    def _known(cls, embedder: str) -> str:
+        if embedder not in ("builtin", "none") and not embedder.startswith(("http://", "https://")):
+            raise ValueError("must be builtin, none, or an address that begins with http:// or https://")
+        return embedder
+
+
+def load(environment: Mapping[str, str], **given: object) -> Settings:
+    """The settings of this start. What the command line gave wins; None there means not given.
+
+    Raises:
+        Refused: an unknown name, or a value outside its range; one line that names it.
+    """
+    named = {name: value for name, value in given.items() if value is not None}
+    from_environment = _from_environment(environment)
+    data = named.get("data") or from_environment.get("data") or default_data()
+    try:
+        return Settings.model_validate({**_from_file(Path(str(data)) / FILE), **from_environment, **named})
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise Refused(f"setting {name}: {first['msg']}. See the table of settings in README.md") from None
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for name, value in environment.items():
+        if not name.startswith(PREFIX):
+            continue
+        field = name.removeprefix(PREFIX).lower()
+        if field not in Settings.model_fields:
+            known = ", ".join(PREFIX + known.upper() for known in Settings.model_fields)
+            raise Refused(f"{name} is not a setting, so nothing would obey it; unset it or use one of: {known}")
+        if value:
+            found[field] = tuple(value.replace(",", " ").split()) if field == "allowed_origins" else value
+    return found
+
+
+def _from_file(path: Path) -> dict[str, object]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise Refused(f"{path} cannot be read as TOML ({type(error).__name__}); mend or remove it") from None
