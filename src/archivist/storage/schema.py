@@ -1,11 +1,13 @@
-"""Every table, once. Portable column types only: text, 64-bit integer, float, bytes. The vault comes first in every key.
+"""Every table, once. Portable column types only: text, 64-bit integer, double, bytes. The vault is first in every key.
 
 Two kinds of database hold them (on a server they are one): CONTROL for people and keys, VAULT for what is remembered.
 No table is WITHOUT ROWID and no index holds text that people wrote: SQLite's secure_delete overwrites deleted rows,
 but can leave copies of deleted index entries behind.
 """
 
-from sqlalchemy import BigInteger, Column, Float, Index, LargeBinary, MetaData, String, Table, Text
+from typing import Any
+
+from sqlalchemy import BigInteger, Column, Double, Index, LargeBinary, MetaData, String, Table, Text
 from sqlalchemy.dialects import mysql
 
 metadata = MetaData()
@@ -16,25 +18,29 @@ LongText = Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb")
 Bytes = LargeBinary().with_variant(mysql.LONGBLOB(), "mysql", "mariadb")
 
 
+def _table(name: str, *columns: Column[Any] | Index) -> Table:
+    """On MariaDB: transactions, all of Unicode, and bytes compared as they are, blanks at the end too."""
+    innodb, utf8, binary = "InnoDB", "utf8mb4", "utf8mb4_nopad_bin"
+    return Table(name, metadata, *columns, mysql_engine=innodb, mysql_charset=utf8, mysql_collate=binary)
+
+
 def _vault() -> Column[str]:
     return Column("vault", Id, primary_key=True)
 
 
 # One row per vault (and one for `control`): where its log stands, its HMAC key, its vector space.
-heads = Table(
+heads = _table(
     "heads",
-    metadata,
     _vault(),
     Column("epoch", BigInteger, nullable=False),
     Column("seq", BigInteger, nullable=False),
     Column("secret", LargeBinary(32), nullable=False),
     Column("space", String(200), nullable=False),  # of the embedder whose vectors are wanted; empty before the first
-    Column("erasing", BigInteger, nullable=False),  # 1 from a deletion until its bytes are gone from the files
+    Column("erasing", BigInteger, nullable=False),  # seq of the last deletion whose bytes may be left; 0: none
 )
 
-changes = Table(
+changes = _table(
     "changes",
-    metadata,
     _vault(),
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
     Column("epoch", BigInteger, nullable=False),
@@ -45,9 +51,8 @@ changes = Table(
     Column("at", BigInteger, nullable=False),  # microseconds since the epoch, UTC, as every time here
 )
 
-audit = Table(
+audit = _table(
     "audit",
-    metadata,
     _vault(),
     Column("id", Id, primary_key=True),
     Column("at", BigInteger, nullable=False),
@@ -61,9 +66,8 @@ audit = Table(
     Index("audit_recent", "vault", "at"),
 )
 
-vaults = Table(
+vaults = _table(
     "vaults",
-    metadata,
     _vault(),
     Column("name", Name, nullable=False),
     Column("kind", String(16), nullable=False),
@@ -74,9 +78,8 @@ vaults = Table(
     Index("vaults_named", "name_digest", unique=True),
 )
 
-keys = Table(
+keys = _table(
     "keys",
-    metadata,
     _vault(),
     Column("id", Id, primary_key=True),
     Column("digest", String(64), nullable=False, unique=True),  # SHA-256 of the secret, hex
@@ -90,9 +93,8 @@ keys = Table(
     Column("last_used", BigInteger),
 )
 
-memories = Table(
+memories = _table(
     "memories",
-    metadata,
     _vault(),
     Column("id", Id, primary_key=True),
     Column("doc", BigInteger, nullable=False),  # the full-text rowid: the seq of the change that stored it
@@ -102,13 +104,13 @@ memories = Table(
     Column("text", LongText, nullable=False),
     Column("title", Name, nullable=False),
     Column("tokens", BigInteger, nullable=False),
-    Column("terms", LongText, nullable=False),  # the analysed tokens as indexed: what the index must be handed to forget
+    Column("terms", LongText, nullable=False),  # the analysed tokens as indexed; the index is handed them to forget
     Column("digest", String(64), nullable=False),
     Column("repeat_of", String(64)),  # = digest where exact repeats are answered with this row, else NULL
     Column("created", BigInteger, nullable=False),
     Column("updated", BigInteger, nullable=False),
     Column("event", BigInteger, nullable=False),
-    Column("source_context", Text, nullable=False),
+    Column("source_context", LongText, nullable=False),
     Column("batch", Id, nullable=False),
     Column("archived", BigInteger, nullable=False),
     Column("favorite", BigInteger, nullable=False),
@@ -117,46 +119,44 @@ memories = Table(
     Column("level", String(16), nullable=False),
     Column("category", String(32), nullable=False),
     Column("project", Name, nullable=False),
-    Column("summary", Text, nullable=False),
-    Column("notes", Text, nullable=False),
+    Column("summary", LongText, nullable=False),
+    Column("notes", LongText, nullable=False),
     Column("language", String(16), nullable=False),
-    Column("path", Text, nullable=False),
+    Column("path", LongText, nullable=False),
     Column("codename", String(32), nullable=False),
-    Column("aliases", Text, nullable=False),  # JSON lists of text
-    Column("keywords", Text, nullable=False),
+    Column("aliases", LongText, nullable=False),  # JSON lists of text
+    Column("keywords", LongText, nullable=False),
     Index("memories_doc", "vault", "doc", unique=True),
     Index("memories_repeat", "vault", "repeat_of", unique=True),
     Index("memories_digest", "vault", "digest"),
     Index("memories_event", "vault", "event", "id"),
     Index("memories_created", "vault", "created", "id"),
+    Index("memories_counted", "vault", "tier", "archived", "batch", "tokens"),  # counting must not read texts
 )
 
-tags = Table(
+tags = _table(
     "tags",
-    metadata,
     _vault(),
     Column("memory", Id, primary_key=True),
     Column("position", BigInteger, primary_key=True, autoincrement=False),
     Column("tag", Name, nullable=False),
 )
 
-vectors = Table(
+vectors = _table(
     "vectors",
-    metadata,
     _vault(),
     Column("memory", Id, primary_key=True),
     Column("window", BigInteger, primary_key=True, autoincrement=False),
     Column("space", String(200), nullable=False),
-    Column("scale", Float, nullable=False),
+    Column("scale", Double, nullable=False),
     Column("data", Bytes, nullable=False),  # int8, one per dimension; the vector is scale * data
 )
 
 # Memories whose vectors are missing or of another space than the one wanted.
-pending = Table("pending", metadata, _vault(), Column("memory", Id, primary_key=True))
+pending = _table("pending", _vault(), Column("memory", Id, primary_key=True))
 
-lineage = Table(
+lineage = _table(
     "lineage",
-    metadata,
     _vault(),
     Column("parent", Id, primary_key=True),  # the reflection
     Column("child", Id, primary_key=True),  # what it was built from; may be deleted since
@@ -165,9 +165,8 @@ lineage = Table(
     Index("lineage_child", "vault", "child"),
 )
 
-tombstones = Table(
+tombstones = _table(
     "tombstones",
-    metadata,
     _vault(),
     Column("memory", Id, primary_key=True),
     Column("digest", String(64), nullable=False),

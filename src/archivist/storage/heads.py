@@ -1,0 +1,66 @@
+"""Where each vault's log stands, its secret, and the vector space it wants. `control` has such a row too."""
+
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from archivist.domain.changes import Head
+from archivist.domain.errors import NotFound
+from archivist.domain.ids import VaultId
+from archivist.storage.database import Database, Write
+from archivist.storage.schema import heads
+
+_MINE = heads.c.vault == sa.bindparam("of_vault", type_=sa.String)
+_EPOCH = heads.c.epoch == sa.bindparam("of_epoch", type_=sa.BigInteger)
+_READ = sa.select(heads).where(_MINE)
+_MAKE = sa.insert(heads)
+_RAISE = sa.update(heads).where(_MINE, _EPOCH).values(seq=heads.c.seq + 1)
+_EDIT = sa.update(heads).where(_MINE)
+_ERASING = _EDIT.values(erasing=heads.c.seq)
+_ERASED = _EDIT.where(heads.c.erasing <= sa.bindparam("upto", type_=sa.BigInteger)).values(erasing=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """secret: 32 bytes, keys the vault's digests. space: of the vectors wanted, empty before the first.
+
+    erasing: the seq of the last deletion whose bytes may still be in the files; 0 if there is none.
+    """
+
+    head: Head
+    secret: bytes
+    space: str
+    erasing: int
+
+
+async def read(db: Database, vault: VaultId) -> Standing:
+    """Raises NotFound: the vault was never begun here."""
+    rows = await db.read(_READ, {"of_vault": vault})
+    if not rows:
+        raise NotFound("no such vault")
+    row = rows[0]
+    return Standing(Head(row["epoch"], row["seq"]), bytes(row["secret"]), row["space"], row["erasing"])
+
+
+def make(vault: VaultId, secret: bytes) -> Write:
+    """Begin a vault's log. Conflicts if it has one."""
+    return Write(_MAKE, rows=({"vault": vault, "epoch": 1, "seq": 0, "secret": secret, "space": "", "erasing": 0},))
+
+
+def raise_seq(vault: VaultId, epoch: int) -> Write:
+    """Count one commit; conflicts if the vault has another epoch by now."""
+    return Write(_RAISE, must_change=True, rows=({"of_vault": vault, "of_epoch": epoch},))
+
+
+def set_space(vault: VaultId, space: str) -> Write:
+    return Write(_EDIT, must_change=True, rows=({"of_vault": vault, "space": space},))
+
+
+def erasing(vault: VaultId) -> Write:
+    """Something was deleted whose bytes may still be in the files."""
+    return Write(_ERASING, must_change=True, rows=({"of_vault": vault},))
+
+
+def erased(vault: VaultId, upto: int) -> Write:
+    """The bytes of all deletions up to the seq `upto` are gone; a later one keeps its mark."""
+    return Write(_ERASED, rows=({"of_vault": vault, "upto": upto},))

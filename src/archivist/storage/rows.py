@@ -1,0 +1,52 @@
+"""Rows of memories and back: the one place that knows how a memory is laid out."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
+
+from archivist.domain.ids import MemoryId, VaultId
+from archivist.domain.memories import Memory
+from archivist.domain.times import micros, moment
+from archivist.storage.database import Row
+
+T = TypeVar("T")
+
+AT_A_TIME = 500
+"""How many values an IN list may hold."""
+
+_AS_THEY_ARE = (
+    "id", "vault", "text", "title", "tokens", "digest", "tier", "version", "importance", "source_context", "batch",
+    "priority", "kind", "level", "category", "project", "summary", "notes", "language", "path", "codename",
+)  # fmt: skip
+_TIMES = ("created", "updated", "event")
+_FLAGS = ("archived", "favorite")
+_LISTS = ("aliases", "keywords")
+COLUMNS = (*_AS_THEY_ARE, *_TIMES, *_FLAGS, *_LISTS, "repeat_of")
+"""What `memory_of` needs of a row."""
+
+
+def row_of(memory: Memory) -> dict[str, Any]:
+    """The columns of a memory, all but `doc` and `terms`."""
+    row: dict[str, Any] = {name: getattr(memory, name) for name in _AS_THEY_ARE}
+    row |= {name: micros(getattr(memory, name)) for name in _TIMES}
+    row |= {name: int(getattr(memory, name)) for name in _FLAGS}
+    row |= {name: json.dumps(getattr(memory, name), ensure_ascii=False) for name in _LISTS}
+    row["repeat_of"] = memory.digest if memory.unique_text else None
+    return row
+
+
+def memory_of(row: Row, tags: Sequence[str]) -> Memory:
+    """The inverse of `row_of`; tags lie in a table of their own."""
+    fields: dict[str, Any] = {name: row[name] for name in _AS_THEY_ARE}
+    fields |= {name: moment(row[name]) for name in _TIMES}
+    fields |= {name: row[name] == 1 for name in _FLAGS}
+    fields |= {name: tuple(json.loads(row[name])) for name in _LISTS}
+    fields |= {"id": MemoryId(row["id"]), "vault": VaultId(row["vault"])}
+    return Memory(**fields, unique_text=row["repeat_of"] is not None, tags=tuple(tags))
+
+
+def chunks(values: Sequence[T]) -> Iterator[list[T]]:
+    """The values in lists of at most AT_A_TIME, without repeats."""
+    distinct = list(dict.fromkeys(values))
+    for start in range(0, len(distinct), AT_A_TIME):
+        yield distinct[start : start + AT_A_TIME]

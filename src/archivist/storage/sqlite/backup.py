@@ -1,0 +1,47 @@
+"""A consistent copy of every file of the data folder, taken while it is in use."""
+
+import secrets
+import shutil
+from pathlib import Path
+
+from archivist.domain.errors import Refused
+from archivist.storage.sqlite import connections, files
+from archivist.storage.sqlite.driver import driver
+
+
+def take(data: Path, target: Path) -> int:
+    """Copy `control.db` and the vaults into `target`, which appears whole or not at all. Returns the files written.
+
+    Vaults first: a vault is made file first and row second, so every vault that the copied control file names is there.
+
+    Raises:
+        Refused: `target` holds something, or cannot be written.
+    """
+    if target.is_file() or (target.is_dir() and any(target.iterdir())):
+        raise Refused(f"{target} is not empty; choose a new folder")
+    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        part.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (part / "vaults").mkdir(mode=0o700, parents=True)
+        part.chmod(0o700)
+        count = _copy_all(data, part)
+        if target.is_dir():
+            target.rmdir()
+        part.rename(target)
+        connections.sync(target.parent)
+    except (OSError, driver().Error) as error:
+        raise Refused(f"{target} cannot be written: {error}; check the folder and its free space") from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return count
+
+
+def _copy_all(data: Path, part: Path) -> int:
+    control = data / "control.db"
+    names = [control, *sorted((data / "vaults").glob("*.db"))]
+    files.copy_to(control, part / "control.db")
+    for path in names[1:]:
+        files.copy_to(path, part / "vaults" / path.name)
+    connections.sync(part / "vaults")
+    connections.sync(part)
+    return len(names)

@@ -1,0 +1,44 @@
+"""SQLite's errors as ours, by its result codes (https://sqlite.org/rescode.html)."""
+
+from collections.abc import Mapping
+
+from archivist.domain.errors import Conflict, Unavailable
+
+_CONSTRAINT = 19
+_IOERR, _CORRUPT, _NOTADB, _FULL = 10, 11, 26, 13
+DAMAGE = frozenset({_IOERR, _CORRUPT, _NOTADB})
+_SAYS: Mapping[int, str] = {
+    5: "the store is busy with another program; try again",
+    6: "the store is busy with another program; try again",
+    8: "the store cannot be written; make its files writable for this user, or restore them if they were replaced",
+    _IOERR: "reading or writing the disk failed; check the disk and its free space, then try again",
+    _CORRUPT: "the store's file is damaged; restore it from a backup",
+    _FULL: "the disk is full; free some space, then try again",
+    14: "the store's file cannot be opened; check that the data folder is there and belongs to this user",
+    _NOTADB: "the store's file is damaged; restore it from a backup",
+}
+
+
+def code_of(error: BaseException) -> int:
+    """SQLite's extended result code, 0 for errors that are not SQLite's."""
+    code: int = getattr(error, "sqlite_errorcode", 0)
+    return code
+
+
+def translated(error: BaseException) -> BaseException:
+    """The error that callers get; a mistake of ours, such as a misspelt column, comes back as it is."""
+    code = code_of(error) & 0xFF  # pysqlite3 gives primary codes, the interpreter's module extended ones
+    says = _SAYS.get(code)
+    if code == _CONSTRAINT and "UNIQUE" in str(error):
+        translation: Exception = Conflict("a unique key is taken")
+    elif says is not None:
+        translation = Unavailable(says)
+    else:
+        return error
+    translation.__cause__ = error
+    return translation
+
+
+def is_damage(error: BaseException) -> bool:
+    """Whether nothing more may be written before the file was reopened and checked."""
+    return code_of(error) & 0xFF in DAMAGE

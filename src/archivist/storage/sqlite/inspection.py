@@ -1,0 +1,42 @@
+"""Whether a file still is what it was: ours, in place, and readable."""
+
+from pathlib import Path
+
+from archivist.domain.errors import Unavailable
+from archivist.storage.sqlite import connections
+from archivist.storage.sqlite.driver import driver
+from archivist.storage.sqlite.failures import translated
+from archivist.storage.sqlite.files import MARKS
+
+
+def look(path: Path) -> None:
+    """Read the file's own header and, through its log, a row.
+
+    Raises:
+        Unavailable: it is gone, replaced, or not readable.
+    """
+    _inspect(path, "SELECT count(*) FROM heads")
+
+
+def look_through(path: Path) -> None:
+    """Read every page. Raises Unavailable unless all is well."""
+    _inspect(path, "PRAGMA quick_check(1)", expected="ok")
+
+
+def _inspect(path: Path, statement: str, expected: str | None = None) -> None:
+    try:
+        mark, _ = connections.header(path)
+        connection = connections.reader(path)
+        try:
+            (found,) = connection.execute(statement).fetchone()
+        finally:
+            connection.close()
+    except driver().Error as error:
+        raise _seen(error) from error
+    if mark not in MARKS.values() or (expected is not None and found != expected):
+        raise Unavailable(f"{path.name} is damaged; restore it from a backup")
+
+
+def _seen(error: Exception) -> BaseException:
+    translation = translated(error)
+    return translation if isinstance(translation, Unavailable) else Unavailable("a data file is damaged; restore it")
