@@ -14,7 +14,9 @@ class Embedder(Protocol):
     """Vectors are comparable only within one `space`; the name changes whenever the numbers would."""
 
     @property
-    def space(self) -> str: ...
+    def space(self) -> str:
+        """Empty as long as it is not known; once known, it stays for the life of this object."""
+        ...
 
     @property
     def state(self) -> State:
@@ -43,7 +45,13 @@ class Embedder(Protocol):
         ...
 
     async def start(self) -> None:
-        """Begin to prepare in the background; returns at once. Progress goes to stderr and the log."""
+        """Begin to prepare in the background; returns at once. What goes wrong there shows in `state`, never here."""
         ...
 
-    async def close(self) -> None: ...
+    async def settle(self) -> None:
+        """Return once the state is not `preparing`: for callers that would rather wait than go without vectors."""
+        ...
+
+    async def close(self) -> None:
+        """Stop; calls under way fail with EmbedderUnavailable. Repeating it is harmless."""
+        ...
