@@ -1,0 +1,89 @@
+"""The writes that make a memory findable, and those that make it forgotten: rows, index, vectors and log together.
+
+Whoever changes memories takes their batches from here, so that no face or worker can leave a part behind.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from archivist.domain.changes import Head, Op
+from archivist.domain.ids import MemoryId, VaultId
+from archivist.domain.memories import Memory, findable_text
+from archivist.search.analysis import analyse
+from archivist.search.keyword.index import KeywordIndex
+from archivist.search.vector.quantised import Floats, quantised
+from archivist.storage import changes, heads, lineage, pending, tombstones, vectors
+from archivist.storage import memories as stored
+from archivist.storage.database import Write
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """Every method returns (the beginning of) one batch. `head`: where the log stood when the caller decided."""
+
+    keywords: KeywordIndex
+
+    def put(self, memory: Memory, head: Head, now: datetime, made: Floats | None, space: str) -> list[Write]:
+        """Keep a new memory. made: its vectors, (windows, d), of `space`; None leaves it waiting for them."""
+        terms = " ".join(analyse(findable_text(memory)))
+        return [
+            *_log(memory, head, now, "put"),
+            *stored.insert(memory, terms),
+            self.keywords.insert(memory.vault, memory.id),
+            *(_vectors(memory, made, space) if made is not None else [pending.insert(memory.vault, memory.id)]),
+        ]
+
+    def embed(self, memory: Memory, head: Head, now: datetime, made: Floats, space: str) -> list[Write]:
+        """Replace the vectors of a memory that waits for them; conflicts if it does not wait any more."""
+        return [
+            pending.remove(memory.vault, memory.id),
+            vectors.drop(memory.vault, [memory.id]),
+            *_vectors(memory, made, space),
+            *_log(memory, head, now, "embed"),
+        ]
+
+    def adopt(self, vault: VaultId, head: Head, space: str, now: datetime) -> list[Write]:
+        """From now on `space` is wanted: memories without vectors of it wait, and keep their old ones meanwhile."""
+        log = changes.append(vault, head.epoch, kind="vault", id="", version=1, op="embed", at=now)
+        return [*log, heads.set_space(vault, space), *pending.without(vault, space)]
+
+    def drop(self, vault: VaultId, ids: Sequence[MemoryId], head: Head, now: datetime) -> list[Write]:
+        """Delete memories; conflicts if one is gone already. Links to what was built on them stay, without text."""
+        log = [
+            write
+            for id in ids
+            for write in changes.append(vault, head.epoch, kind="memory", id=id, version=0, op="delete", at=now)
+        ]
+        return [
+            *log,
+            *(self.keywords.forget(vault, id) for id in ids),
+            tombstones.bury(vault, ids, now),
+            vectors.drop(vault, ids),
+            pending.drop(vault, ids),
+            lineage.drop_parents(vault, ids),
+            *stored.delete(vault, ids),
+            heads.erasing(vault),
+        ]
+
+    def clear(self, vault: VaultId, head: Head, now: datetime) -> list[Write]:
+        """Delete everything that the vault remembers. The last write is the one that deletes the memories."""
+        return [
+            heads.erasing(vault),
+            *changes.append(vault, head.epoch, kind="vault", id="", version=0, op="clear", at=now),
+            tombstones.bury_all(vault, now),
+            self.keywords.clear(vault),
+            vectors.clear(vault),
+            pending.clear(vault),
+            lineage.clear(vault),
+            *stored.clear(vault),
+        ]
+
+
+def _log(memory: Memory, head: Head, now: datetime, op: Op) -> list[Write]:
+    return changes.append(memory.vault, head.epoch, kind="memory", id=memory.id, version=memory.version, op=op, at=now)
+
+
+def _vectors(memory: Memory, made: Floats, space: str) -> list[Write]:
+    scales, data = quantised(made)
+    return [vectors.insert(memory.vault, memory.id, space, scales, data)]
