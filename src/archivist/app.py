@@ -1,0 +1,133 @@
+"""The composition root: settings become services. The only module that names concrete classes."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+
+from archivist.domain.access import ALL_SCOPES, LOCAL_OWNER, Principal, Scope
+from archivist.domain.ids import CONTROL, uuid7
+from archivist.domain.times import utc_now
+from archivist.embedders.builtin import BuiltinEmbedder
+from archivist.embedders.embedder import Embedder
+from archivist.embedders.http import HttpEmbedder
+from archivist.embedders.none import NoEmbedder
+from archivist.search.entries import Entries
+from archivist.search.indexes import Indexes
+from archivist.search.keyword.sqlite_fts5 import SqliteFts5
+from archivist.services.deletion import Deletions
+from archivist.services.keys import Keys
+from archivist.services.memories import Memories
+from archivist.services.search import Search
+from archivist.services.status import Statuses
+from archivist.services.transfer import Transfer
+from archivist.services.vaults import Vaults
+from archivist.settings import Settings
+from archivist.storage.sqlite.stores import SqliteStores
+from archivist.storage.stores import Stores
+from archivist.workers.embedding import Embedding
+from archivist.workers.erasing import Erasing
+
+OWNER = Principal(LOCAL_OWNER, CONTROL, ALL_SCOPES, "cli", "local")
+"""Whoever can run commands on this computer: makes vaults and keys, and is in no vault yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class App:
+    """Everything a face may call, and the workers beside it."""
+
+    keys: Keys
+    vaults: Vaults
+    memories: Memories
+    search: Search
+    deletion: Deletions
+    status: Statuses
+    transfer: Transfer
+    embedding: Embedding
+    erasing: Erasing
+    embedder: Embedder
+    stores: Stores
+    _tasks: list[asyncio.Task[None]] = field(default_factory=list)
+
+    async def start(self) -> None:
+        """Open the data, begin to prepare the embedder, set the workers to work.
+
+        Raises:
+            Refused: the data folder cannot be used; one line says why and how to mend it.
+        """
+        await self.stores.control()
+        await self.embedder.start()
+        self._tasks.extend(asyncio.create_task(worker.run()) for worker in (self.embedding, self.erasing))
+
+    async def check(self) -> None:
+        """Raises Unavailable unless the data itself answers."""
+        await self.stores.check()
+
+    async def close(self) -> None:
+        """End the workers, finish what is being written, let go of files."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.embedder.close()
+        await self.stores.close()
+
+    async def local(
+        self, vault: str | None = None, scopes: frozenset[Scope] = ALL_SCOPES, *, by: str = "cli"
+    ) -> Principal:
+        """The owner of this computer's data, in the vault of that name, or in the personal one.
+
+        Raises:
+            NotFound: there is no vault of that name.
+        """
+        found = await (self.vaults.named(OWNER, vault) if vault else self.vaults.personal(OWNER))
+        return Principal(LOCAL_OWNER, found.id, scopes, "stdio" if by == "stdio" else "cli", "local")
+
+
+def build(
+    settings: Settings,
+    *,
+    now: Callable[[], datetime] = utc_now,
+    progress: Callable[[str], None] = lambda _line: None,
+    lazy: bool = False,
+) -> App:
+    """The services of one data folder. Nothing is opened before `App.start`.
+
+    lazy: load the prepared built-in model at the first search, for a process that may never need it.
+    progress: told a line of text now and then while the built-in model is prepared.
+    """
+    return assemble(SqliteStores(settings.data, now), _embedder(settings, progress, lazy=lazy), now)
+
+
+def _embedder(settings: Settings, progress: Callable[[str], None], *, lazy: bool) -> Embedder:
+    if settings.embedder == "none":
+        return NoEmbedder()
+    if settings.embedder == "builtin":
+        models = settings.models or settings.data / "models"
+        return BuiltinEmbedder(models, threads=settings.threads or None, lazy=lazy, on_progress=progress)
+    return HttpEmbedder(settings.embedder, settings.embedder_model, settings.embedder_key)
+
+
+def assemble(stores: Stores, embedder: Embedder, now: Callable[[], datetime]) -> App:
+    """The services over given stores and embedder."""
+    new_id = partial(_new_id, now)
+    keywords = SqliteFts5()
+    entries = Entries(keywords)
+    embedding, erasing = Embedding(stores, embedder, entries, now), Erasing(stores)
+    return App(
+        keys=Keys(stores, now, new_id),
+        vaults=Vaults(stores, now, new_id),
+        memories=Memories(stores, embedder, entries, now, new_id, lambda _who: embedding.wake()),
+        search=Search(stores, embedder, Indexes(keywords), now),
+        deletion=Deletions(stores, entries, now, new_id, lambda who: erasing.want(who.vault)),
+        status=Statuses(stores, embedder),
+        transfer=Transfer(stores, entries, now, new_id, lambda _who: embedding.wake()),
+        embedding=embedding,
+        erasing=erasing,
+        embedder=embedder,
+        stores=stores,
+    )
+
+
+def _new_id(now: Callable[[], datetime]) -> str:
+    return uuid7(now())
