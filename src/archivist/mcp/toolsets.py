@@ -1,0 +1,16 @@
+"""The catalogue: which tools a face shows, in the order that assistants see."""
+
+from archivist.mcp.tool import Tool
+from archivist.mcp.tools.memories import DELETE_MEMORIES, FORGET_ALL_MEMORIES, STORE_MEMORY
+from archivist.mcp.tools.recall import DATE_SEARCH_MEMORIES, SEARCH, SEARCH_MEMORIES
+from archivist.mcp.tools.vaults import MEMORY_STATUS
+
+VAULT: tuple[Tool, ...] = (
+    SEARCH_MEMORIES,
+    DATE_SEARCH_MEMORIES,
+    STORE_MEMORY,
+    MEMORY_STATUS,
+    FORGET_ALL_MEMORIES,
+    DELETE_MEMORIES,
+    SEARCH,
+)

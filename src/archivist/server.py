@@ -1,0 +1,131 @@
+"""The ASGI application: the door that checks the Host, the MCP entry, and the few plain routes beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from archivist.domain.errors import ArchivistError
+from archivist.mcp import vault
+from archivist.mcp.call import Call
+from archivist.mcp.entry import Access, Entry
+from archivist.mcp.site import LOOPBACK_NAMES, Site
+from archivist.oauth import metadata
+from archivist.settings import Settings
+
+if TYPE_CHECKING:  # it comes as a value; importing it here would only fix the order in which modules load
+    from archivist.app import App
+
+MCP = "/mcp"
+_HTTP_PORT = 80
+_PUBLIC = {"Access-Control-Allow-Origin": "*", "Vary": "Origin"}
+"""Metadata is the same for everybody and no secret: any page may read it, without cookies or keys."""
+
+
+def asgi(app: App, settings: Settings, log: Callable[[Access], None] | None = None) -> ASGIApp:
+    """The server over services that the caller starts and closes.
+
+    log: told of each request to an MCP endpoint once it is answered; a line of the standard log by default.
+    """
+    site = site_of(settings)
+    entry = Entry(vault.registry(), site, app.keys.authenticate, lambda who: Call(app, who), log)
+    return Door(site, {MCP: entry, f"{MCP}/": entry}, plain_routes(app, site))
+
+
+def site_of(settings: Settings) -> Site:
+    """Where the settings say that we are reachable."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return Site(settings.public_url, host in LOOPBACK_NAMES, frozenset(settings.allowed_origins))
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Refuses requests for other hosts before anything looks at them (DNS rebinding), then picks who answers.
+
+    entries: applications by exact path; they bypass the router, whose work they do not need.
+    """
+
+    site: Site
+    entries: Mapping[str, ASGIApp]
+    routes: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers one request, or carries the lifespan messages on."""
+        if scope["type"] != "http":
+            await self.routes(scope, receive, send)
+        elif not self._is_ours(scope):
+            refused = JSONResponse(_error(421, "this Host is not served here"), 421, {"Vary": "Origin"})
+            await refused(scope, receive, send)
+        else:
+            await self.entries.get(scope["path"], self.routes)(scope, receive, send)
+
+    def _is_ours(self, scope: Scope) -> bool:
+        hosts = [value for name, value in scope["headers"] if name == b"host"]
+        server = scope.get("server")
+        port = (server and server[1]) or _HTTP_PORT
+        return len(hosts) == 1 and self.site.is_ours(hosts[0].decode("latin-1"), port)
+
+
+def plain_routes(app: App, site: Site) -> Starlette:
+    """Health, metadata, and a readable answer for everything else."""
+
+    async def health(_request: Request) -> Response:
+        try:
+            await app.check()
+        except ArchivistError as exc:
+            return JSONResponse({"status": "unavailable", "detail": exc.detail}, 503)
+        return JSONResponse({"status": "ok"})
+
+    async def protected_resource(request: Request) -> Response:
+        origin = site.address(request.headers["host"])
+        document = metadata.protected_resource(f"{origin}{MCP}", origin)
+        return JSONResponse(document, headers=_PUBLIC)
+
+    async def no_authorization_server(_request: Request) -> Response:
+        return JSONResponse(_error(404, "this server has no sign-in; use a key"), 404, _PUBLIC)
+
+    described = [f"{metadata.PROTECTED_RESOURCE}{path}" for path in ("", MCP)]
+    undescribed = [f"{path}{suffix}" for path in metadata.AUTHORIZATION_SERVER for suffix in ("", MCP)]
+    return Starlette(
+        routes=[
+            Route("/health", health),
+            *_readable(described, protected_resource),
+            *_readable(undescribed, no_authorization_server),
+        ],
+        exception_handlers={HTTPException: _not_served, Exception: _failed},
+    )
+
+
+def _readable(paths: list[str], endpoint: Callable[[Request], Any]) -> list[Route]:
+    """Routes that pages of any origin may read."""
+
+    async def answer(request: Request) -> Response:
+        if request.method == "OPTIONS":
+            allowed = {"Access-Control-Allow-Methods": "GET", "Access-Control-Allow-Headers": "MCP-Protocol-Version"}
+            return Response(status_code=204, headers=_PUBLIC | allowed)
+        answered: Response = await endpoint(request)
+        return answered
+
+    return [Route(path, answer, methods=["GET", "OPTIONS"]) for path in paths]
+
+
+async def _not_served(_request: Request, exc: Exception) -> Response:
+    status, headers = (exc.status_code, exc.headers) if isinstance(exc, HTTPException) else (404, None)
+    text = "nothing is served here; assistants connect to /mcp" if status == 404 else "this method is not served here"
+    return JSONResponse(_error(status, text), status, headers)
+
+
+async def _failed(_request: Request, _exc: Exception) -> Response:
+    return JSONResponse(_error(500, "internal error; the server's log has it"), 500)
+
+
+def _error(status: int, message: str) -> dict[str, Any]:
+    return {"error": {"code": status, "message": message}}
