@@ -1,0 +1,67 @@
+"""The `archivist` command. Every subcommand is a file of its own and is imported when it is asked for."""
+
+import importlib
+import sys
+
+import click
+
+from archivist import __version__
+from archivist.domain.errors import ArchivistError
+
+COMMANDS = {
+    "backup": ("transfer", "A consistent copy of everything, while the server runs."),
+    "export": ("transfer", "A vault as JSON lines."),
+    "import": ("transfer", "Put exported JSON lines into a vault."),
+    "keys": ("keys", "Make, list and revoke keys."),
+    "prove": ("prove", "Store a phrase on one connection, find it on another."),
+    "search": ("search", "Search a vault."),
+    "serve": ("serve", "Run the server."),
+    "stdio": ("stdio", "Serve the tools over stdio, for local clients."),
+    "vaults": ("vaults", "Make and list vaults."),
+}
+
+
+class _Commands(click.Group):
+    """Names without imports: `archivist stdio` must not pay for what `archivist serve` needs."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 — click's signature
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 — click's
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"archivist.cli.{COMMANDS[cmd_name][0]}")
+        command: click.Command = getattr(module, f"{cmd_name}_command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
+
+
+@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="archivist", message="%(prog)s %(version)s")
+def root() -> None:
+    """A self-hosted memory that every AI assistant you use can share."""
+
+
+def main() -> None:
+    """Run the command: exit code 0 done, 1 failed, 2 wrong use."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="replace")  # memories are in any language, consoles may not be
+    try:
+        root.main(standalone_mode=False)
+    except click.exceptions.Abort:
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.exceptions.Exit as done:
+        sys.exit(done.exit_code)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(1)
+    except ArchivistError as error:
+        click.echo(f"archivist: {error.detail}", err=True)
+        sys.exit(1)

@@ -1,0 +1,78 @@
+"""What subcommands share: their options, and an open App for the time of a command."""
+
+import os
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import click
+
+from archivist.app import App, build
+from archivist.domain.access import Scope, parse_scopes
+from archivist.domain.errors import InvalidArgument
+from archivist.settings import Settings, load
+from archivist.telemetry.logging import configure
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Progress(Protocol):
+    """What a bar can be told: so much more is done."""
+
+    def update(self, steps: int) -> None: ...
+
+
+def data_option(command: F) -> F:
+    """`--data DIR`, on every command."""
+    return click.option(
+        "--data", type=click.Path(path_type=Path), help="The data folder; default ARCHIVIST_DATA, else the platform's."
+    )(command)
+
+
+def json_option(command: F) -> F:
+    """`--json`, on every command whose output a machine may want."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")(command)
+
+
+def vault_option(command: F) -> F:
+    """`--vault NAME`; the personal vault without it."""
+    return click.option("--vault", metavar="NAME", help="The vault; default your personal one.")(command)
+
+
+class Scopes(click.ParamType[frozenset[Scope]]):
+    """`read,write,reflect,delete`, short or full names."""
+
+    name = "scopes"
+
+    def convert(
+        self, value: str | frozenset[Scope], param: click.Parameter | None, ctx: click.Context | None
+    ) -> frozenset[Scope]:
+        try:
+            return parse_scopes(value) if isinstance(value, str) else value
+        except InvalidArgument as error:
+            self.fail(error.detail, param, ctx)
+
+
+def settings_of(*, serving: bool = False, **given: object) -> Settings:
+    """The settings of this command, with its log set up: a command that only does one thing tells warnings alone."""
+    settings = load(os.environ, **given)
+    configure(settings.log_level if serving or settings.log_level == "error" else "warning")
+    return settings
+
+
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[App]:
+    """The services without workers, for a command that does one thing and ends."""
+    app = build(settings, progress=lambda line: click.echo(line, err=True))
+    try:
+        yield app
+    finally:
+        await app.close()
+
+
+def bar(label: str, length: int) -> AbstractContextManager[Progress]:
+    """A progress bar on stderr; silent unless that is a terminal."""
+    quiet = not sys.stderr.isatty() or length == 0
+    return click.progressbar(length=max(length, 1), label=label, file=sys.stderr, hidden=quiet)

@@ -1,0 +1,129 @@
+"""`archivist serve`: the server, until it is told to stop."""
+
+import asyncio
+import errno
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+import uvicorn
+from uvicorn.server import HANDLED_SIGNALS
+
+from archivist.app import App, build
+from archivist.cli.options import data_option, settings_of
+from archivist.domain.errors import Refused
+from archivist.server import asgi
+from archivist.settings import LOOPBACK, Settings
+
+DRAIN_SECONDS = 10
+
+
+@click.command("serve")
+@click.option("--host", help="The address to listen on; default 127.0.0.1.")
+@click.option("--port", type=click.IntRange(0, 65535), help="The port; default 8765, 0 takes a free one.")
+@click.option("--public-url", help="The address that clients use, such as https://memory.example.org.")
+@click.option("--allow-plain-http", is_flag=True, default=None, help="Listen beyond this computer without https.")
+@data_option
+def serve_command(**given: object) -> None:
+    """Run the server. It prints the address for clients, and stops cleanly on Ctrl-C or SIGTERM."""
+    settings = settings_of(serving=True, **given)
+    _require_private(settings)
+    listening = _listen(settings)
+    settings = settings.model_copy(update={"port": listening.getsockname()[1]})
+    app = build(settings, progress=lambda line: click.echo(line, err=True))
+    server = _Server(_config(app, settings))
+    with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:  # uvloop where there is one
+        runner.run(_serve(app, server, settings, listening))
+
+
+class _Server(uvicorn.Server):
+    """Leaves the signals to `_told_to_stop`: at its end uvicorn raises them again, before our files are closed."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def _config(app: App, settings: Settings) -> uvicorn.Config:
+    return uvicorn.Config(
+        asgi(app, settings),
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=DRAIN_SECONDS,
+        h11_max_incomplete_event_size=16 * 1024,
+    )
+
+
+async def _serve(app: App, server: uvicorn.Server, settings: Settings, listening: socket.socket) -> None:
+    with _told_to_stop(server):
+        try:
+            await app.start()
+            _greet(settings)
+            await server.serve(sockets=[listening])
+        finally:
+            await app.close()
+
+
+@contextmanager
+def _told_to_stop(server: uvicorn.Server) -> Iterator[None]:
+    """The first SIGINT or SIGTERM lets the requests under way finish; with another one they are not waited for."""
+
+    def stop(_number: int, _frame: object) -> None:
+        server.force_exit = server.should_exit
+        server.should_exit = True
+
+    before = {number: signal.signal(number, stop) for number in HANDLED_SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _greet(settings: Settings) -> None:
+    own = os.environ.get("ARCHIVIST_DATA") is None and settings.data != Settings().data
+    where = f" --data {settings.data}" if own else ""
+    click.echo(f"Archivist is ready.  MCP address: {address(settings)}/mcp", err=True)
+    click.echo(f"  make a key:   archivist keys create{where}", err=True)
+    click.echo(f"  see it work:  archivist prove{where}", err=True)
+
+
+def address(settings: Settings) -> str:
+    """The origin that clients use."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return settings.public_url or f"http://{host}:{settings.port}"
+
+
+def _require_private(settings: Settings) -> None:
+    if settings.host in LOOPBACK or settings.public_url.startswith("https://"):
+        return
+    if not settings.allow_plain_http:
+        raise Refused(
+            f"listening on {settings.host} would send keys and memories readable over the network; "
+            "give --public-url https://… of the proxy in front, or --allow-plain-http if you know what you do"
+        )
+    click.echo(f"WARNING: {settings.host} is served WITHOUT https: anybody on the way can read keys.", err=True)
+
+
+def _listen(settings: Settings) -> socket.socket:
+    """The socket, bound before anything else is done, so that a second start ends at once."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # named, else asyncio leaves Nagle on
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((settings.host, settings.port))
+    except OSError as error:
+        listening.close()
+        if error.errno == errno.EADDRINUSE:
+            raise Refused(
+                f"port {settings.port} is in use; stop the program that has it, or choose another with --port"
+            ) from None
+        raise Refused(f"cannot listen on {settings.host} port {settings.port}: {error.strerror}") from None
+    listening.listen(2048)
+    return listening

@@ -1,0 +1,31 @@
+"""`archivist stdio`: the tools for one local client, over stdin and stdout."""
+
+import asyncio
+from pathlib import Path
+
+import click
+
+from archivist.app import build
+from archivist.cli.options import Scopes, data_option, settings_of, vault_option
+from archivist.domain.access import Scope
+from archivist.mcp.stdio import serve
+
+DEFAULT = frozenset({Scope.READ, Scope.WRITE, Scope.REFLECT})
+
+
+@click.command("stdio")
+@click.option("--tools", type=click.Choice(["vault"]), default="vault", expose_value=False, help="The tool set.")
+@vault_option
+@click.option("--scopes", type=Scopes(), default=DEFAULT, help="read,write,reflect,delete; default all but delete.")
+@data_option
+def stdio_command(vault: str | None, scopes: frozenset[Scope], data: Path | None) -> None:
+    """Serve the tools over stdio. A local client starts this itself; stdout carries the protocol only."""
+    app = build(settings_of(serving=True, data=data), progress=lambda line: click.echo(line, err=True), lazy=True)
+
+    async def run() -> None:
+        try:
+            await serve(app, lambda: app.local(vault, scopes, by="stdio"))
+        finally:
+            await app.close()
+
+    asyncio.run(run())

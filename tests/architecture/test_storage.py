@@ -1,0 +1,157 @@
+"""No query can forget its vault: functions of storage/ are given it first, and statements filter on it."""
+
+import ast
+import importlib
+import re
+from collections.abc import Iterator, Sequence
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.sql import visitors
+
+from tests.architecture.modules import Function, Module, last_name, package, planted
+
+BUILDERS = {"select", "insert", "update", "delete", "text", "exists", "union", "union_all"}
+DOORS = {"Database", "Connection"}
+VAULTS = {"VaultId"}
+ENGINES = ("storage.sqlite", "storage.server", "storage.migrations", "storage.schema", "storage.sql")
+"""Modules that run statements and lay out tables; they know no rows of their own."""
+
+WITHOUT_A_VAULT = {
+    "storage.keys.by_digest": "the key says which vault it opens, so nobody knows the vault before",
+    "storage.keys.of_owner": "a list for the owner, over all vaults of theirs",
+    "storage.vaults.of_owner": "the same, of the vaults themselves",
+    "storage.vaults.ids": "workers visit every vault in turn",
+}
+"""Functions over more than one vault, each with its reason."""
+
+UNFILTERED = {
+    "storage.keys._BY_DIGEST": "of by_digest",
+    "storage.keys._OF_OWNER": "of of_owner",
+    "storage.vaults._OF_OWNER": "of of_owner",
+    "storage.vaults._IDS": "of ids",
+    "storage.memories.SELECT": "the beginning of others, which add the vault",
+}
+"""Statements of such functions, and parts of statements."""
+
+
+def vaultless(modules: Sequence[Module]) -> list[str]:
+    """Functions that build a statement and take neither (vault, …) nor (db, vault, …) nor a value with its vault."""
+    return [
+        f"{module.name}.{function.name}"
+        for module in modules
+        if module.name.startswith("storage.") and not module.name.startswith(ENGINES)
+        for function in module.tree.body
+        if isinstance(function, Function) and _speaks(function) and not _has_vault_first(function)
+    ]
+
+
+def unfiltered(name: str, statement: sa.ClauseElement) -> list[str]:
+    """The tables of a statement whose vault it does not ask for. Of an insert, those that it copies from."""
+    if isinstance(statement, sa.Insert):
+        read = [part for part in visitors.iterate(statement) if isinstance(part, sa.Select)]
+        return [finding for part in read for finding in unfiltered(name, part)]
+    text = str(statement.compile())
+    tables = {part.name for part in visitors.iterate(statement) if isinstance(part, sa.Table)}
+    return [f"{name}: {table}" for table in sorted(tables) if not re.search(rf"\b{table}\.vault = ", text)]
+
+
+def statements() -> Iterator[tuple[str, sa.ClauseElement]]:
+    """Every statement that is laid out once, at the top of a module of storage/ or search/."""
+    for module in package():
+        if module.name.startswith(("storage.", "search.")) and not module.name.endswith("__init__"):
+            for name, value in vars(importlib.import_module(f"archivist.{module.name}")).items():
+                if isinstance(value, sa.Select | sa.CompoundSelect | sa.Insert | sa.Update | sa.Delete):
+                    yield f"{module.name}.{name}", value
+
+
+def _speaks(function: Function) -> bool:
+    """Whether it builds a statement, reads with one, or wraps one in a Write."""
+    calls = [node.func for node in ast.walk(function) if isinstance(node, ast.Call)]
+    names = {call.id for call in calls if isinstance(call, ast.Name)}
+    methods = {(last_name(call.value), call.attr) for call in calls if isinstance(call, ast.Attribute)}
+    builds = any(owner in {"sa", "sqlalchemy"} and name in BUILDERS for owner, name in methods)
+    return builds or bool(names & (BUILDERS | {"Write"})) or any(name == "read" for _, name in methods)
+
+
+def _has_vault_first(function: Function) -> bool:
+    kinds = [(arg.arg, last_name(arg.annotation)) for arg in (*function.args.posonlyargs, *function.args.args)]
+    if kinds and kinds[0][1] in DOORS:
+        kinds = kinds[1:]
+    if not kinds:
+        return False
+    name, kind = kinds[0]
+    return (name == "vault" and kind in VAULTS) or kind in _values_with_a_vault()
+
+
+def _values_with_a_vault() -> set[str]:
+    """Domain values that carry their vault, and those that are one."""
+    classes = [
+        node
+        for module in package()
+        if module.name.startswith("domain.")
+        for node in module.tree.body
+        if isinstance(node, ast.ClassDef)
+    ]
+    fields = {node.name: {last_name(f.target) for f in node.body if isinstance(f, ast.AnnAssign)} for node in classes}
+    return {name for name, names in fields.items() if "vault" in names} | {"Vault"}
+
+
+def test_every_statement_is_built_for_one_vault():
+    assert sorted(set(vaultless(package())) - set(WITHOUT_A_VAULT)) == []
+
+
+def test_no_exception_outlives_its_function():
+    names = {f"{module.name}.{function.name}" for module in package() for function in module.functions()}
+    assert sorted(set(WITHOUT_A_VAULT) - names) == []
+
+
+def test_every_statement_asks_for_its_vault():
+    found = [
+        finding for name, statement in statements() if name not in UNFILTERED for finding in unfiltered(name, statement)
+    ]
+    assert found == []
+
+
+def test_no_excused_statement_outlives_its_use():
+    assert sorted(set(UNFILTERED) - {name for name, _ in statements()}) == []
+
+
+def test_a_statement_that_forgets_a_vault_is_found():
+    first, second = (
+        sa.Table(name, sa.MetaData(), sa.Column("vault", sa.Text), sa.Column("id", sa.Text)) for name in ("one", "two")
+    )
+    mine = first.c.vault == sa.bindparam("of_vault")
+    assert unfiltered("x", sa.select(first).where(mine)) == []
+    assert unfiltered("x", sa.select(first).where(first.c.id == "1")) == ["x: one"]
+    assert unfiltered("x", sa.delete(first)) == ["x: one"]
+    assert unfiltered("x", sa.select(first, second.c.id).where(mine, first.c.id == second.c.id)) == ["x: two"]
+    assert unfiltered("x", sa.insert(first).from_select(["id"], sa.select(second.c.id))) == ["x: two"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "async def find(db: Database, id: MemoryId): return await db.read(sa.select(memories))",
+        "def remove(id: MemoryId) -> Write: return Write(sa.delete(memories))",
+        "def remove(ids: Sequence[MemoryId], vault: VaultId) -> Write: return Write(sa.delete(memories))",
+        "def everything() -> Write: return Write(delete(memories))",
+        "async def ids(db: Database): return await db.read(_IDS)",
+        "def remove(vault) -> Write: return Write(delete(memories))",
+    ],
+)
+def test_a_statement_without_a_vault_is_found(text):
+    assert vaultless(planted("storage.memories", text)) != []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "async def find(db: Database, vault: VaultId, id: MemoryId): return await db.read(sa.select(memories))",
+        "def remove(vault: VaultId, id: MemoryId) -> Write: return Write(sa.delete(memories))",
+        "def insert(memory: Memory) -> Write: return Write(sa.insert(memories))",
+        "def _memory(row: Row) -> Memory: return Memory(**row)",
+    ],
+)
+def test_a_statement_for_a_vault_passes(text):
+    assert vaultless(planted("storage.memories", text)) == []

@@ -1,0 +1,87 @@
+"""Codex as a client, without a model.
+
+`codex mcp add archivist --url URL --bearer-token-env-var MEMORY_KEY`, or `codex mcp add archivist -- COMMAND`, writes its
+configuration; then `codex app-server` takes JSON-RPC on standard input: `initialize`, `initialized`, `thread/start`,
+`mcpServerStatus/list`, `mcpServer/resource/read` and `mcpServer/tool/call`. It shakes hands as of 2025-06-18, keeps
+tools in a map without order, and starts a stdio server once for the status and once for the thread.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+from anyio.abc import Process
+from anyio.streams.buffered import BufferedByteReceiveStream
+
+from tests.clients.programs import SECONDS, environment, installed, run
+from tests.clients.visits import STATS, Call, Local, Target, Visit
+
+NAME = "archivist"
+_LINE = 16 * 1024 * 1024
+"""Bytes that one message of the app server may have."""
+
+
+async def configure(target: Target, home: Path) -> dict[str, str]:
+    """Adds the target to Codex's configuration; the environment in which Codex knows it."""
+    settled = home / ".codex"
+    settled.mkdir(exist_ok=True)
+    env = environment(home, CODEX_HOME=str(settled))
+    if isinstance(target, Local):
+        await run([installed("codex"), "mcp", "add", NAME, "--", *target.command], env)
+        return env
+    await run([installed("codex"), "mcp", "add", NAME, "--url", target.url, "--bearer-token-env-var", "MEMORY_KEY"], env)
+    return {**env, "MEMORY_KEY": target.key}
+
+
+async def codex(target: Target, calls: Sequence[Call], home: Path) -> Visit:
+    env = await configure(target, home)
+    with anyio.fail_after(SECONDS):
+        async with await anyio.open_process([installed("codex"), "app-server"], env=env, cwd=home, stderr=None) as process:
+            server = AppServer(process)
+            await server.ask("initialize", clientInfo={"name": "tests", "version": "1"})
+            await server.tell("initialized")
+            thread = (await server.ask("thread/start"))["thread"]["id"]
+            [status] = (await server.ask("mcpServerStatus/list"))["data"]
+            place = {"threadId": thread, "server": NAME}
+            read = await server.ask("mcpServer/resource/read", **place, uri=STATS)
+            answers = [
+                json.dumps(await server.ask("mcpServer/tool/call", **place, tool=name, arguments=arguments))
+                for name, arguments in calls
+            ]
+            await server.leave()
+    resources = [resource["uri"] for resource in status["resources"]]
+    return Visit("", list(status["tools"]), resources, json.dumps(read), answers)
+
+
+class AppServer:
+    """A conversation with `codex app-server`: one JSON message a line."""
+
+    def __init__(self, process: Process) -> None:
+        assert process.stdin
+        assert process.stdout
+        self._process, self._to, self._from = process, process.stdin, BufferedByteReceiveStream(process.stdout)
+        self._asked = 0
+
+    async def ask(self, method: str, **params: Any) -> Any:
+        """The result of a request; notifications on the way are passed over."""
+        self._asked += 1
+        await self._send({"id": self._asked, "method": method, "params": params})
+        while True:
+            message = json.loads(await self._from.receive_until(b"\n", _LINE))
+            if message.get("id") == self._asked:
+                assert "result" in message, message
+                return message["result"]
+
+    async def tell(self, method: str) -> None:
+        """Send a notification."""
+        await self._send({"method": method})
+
+    async def leave(self) -> None:
+        """End the conversation, and with it the process."""
+        await self._to.aclose()
+        await self._process.wait()
+
+    async def _send(self, message: dict[str, Any]) -> None:
+        await self._to.send(json.dumps(message).encode() + b"\n")

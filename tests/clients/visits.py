@@ -1,0 +1,64 @@
+"""What a client is asked to do, and what it saw: one visit is one connection, opened and closed again."""
+
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+STATS = "memory://vault/stats"
+"""The first of the resources; each client that can reads it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Web:
+    """The server at its address, entered with a key."""
+
+    url: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """The command that a client starts by itself and talks to over stdio."""
+
+    command: Sequence[str]
+
+
+Target = Web | Local
+Call = tuple[str, dict[str, Any]]
+"""A tool and its arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """What the client reported. Answers are as it gives them to its user or model: text that holds JSON or prose.
+
+    revision: "" if the client does not tell.
+    """
+
+    revision: str
+    tools: list[str]
+    resources: list[str]
+    read: str
+    answers: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something that nobody can know who did not read it. The question does not hold the answer."""
+
+    place: str = field(default_factory=lambda: f"Port{secrets.token_hex(4)}")
+    phrase: str = field(default_factory=lambda: f"heron-{secrets.token_hex(6)}")
+
+    @property
+    def storing(self) -> Call:
+        return "store_memory", {"content": f"The gate of the boathouse in {self.place} opens with the word {self.phrase}."}
+
+    @property
+    def asking(self) -> Call:
+        return "search_memories", {"query": f"Which word opens the boathouse gate in {self.place}?"}
+
+
+Visitor = Callable[[Target, Sequence[Call], Path], Awaitable[Visit]]
+"""A client: it visits the target with the home directory given, makes the calls in order, and leaves."""
