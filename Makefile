@@ -44,4 +44,4 @@ types:
 	@$(BIN)/mypy --no-error-summary
 
 quick:
-	@$(BIN)/python -m pytest -q -k 'not postgresql and not mariadb' $(FAST)
+	@$(BIN)/python -m pytest -q -m 'not model' -k 'not postgresql and not mariadb' $(FAST)

@@ -30,6 +30,7 @@ UNFILTERED = {
     "storage.keys._OF_OWNER": "of of_owner",
     "storage.vaults._OF_OWNER": "of of_owner",
     "storage.vaults._IDS": "of ids",
+    "storage.pending._HAVE": "a part of _WITHOUT, which asks for the vault of memories",
     "storage.memories.SELECT": "the beginning of others, which add the vault",
 }
 """Statements of such functions, and parts of statements."""
@@ -49,7 +50,8 @@ def vaultless(modules: Sequence[Module]) -> list[str]:
 def unfiltered(name: str, statement: sa.ClauseElement) -> list[str]:
     """The tables of a statement whose vault it does not ask for. Of an insert, those that it copies from."""
     if isinstance(statement, sa.Insert):
-        read = [part for part in visitors.iterate(statement) if isinstance(part, sa.Select)]
+        values = [part for part in visitors.iterate(statement) if isinstance(part, sa.Select)]
+        read = values if statement.select is None else [statement.select]
         return [finding for part in read for finding in unfiltered(name, part)]
     text = str(statement.compile())
     tables = {part.name for part in visitors.iterate(statement) if isinstance(part, sa.Table)}

@@ -38,7 +38,7 @@ class Recorder:
         return await self.database.read(query, parameters)
 
     async def apply(self, batch: Sequence[Write]) -> Sequence[int]:
-        self.statements += [str(write.statement) for write in batch]
+        self.statements += [_text(write) for write in batch]
         return await self.database.apply(batch)
 
     async def scrub(self) -> bool:
@@ -46,6 +46,12 @@ class Recorder:
 
     async def close(self) -> None:
         await self.database.close()
+
+
+def _text(write: Write) -> str:
+    """The statement as it is run: with the columns that its rows bring."""
+    columns = list(write.rows[0]) if write.rows else None
+    return str(write.statement.compile(column_keys=columns))
 
 
 def without_a_vault(statements):

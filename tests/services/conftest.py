@@ -10,6 +10,8 @@ from archivist.domain.access import ALL_SCOPES, Principal
 from archivist.embedders.hashed import HashedEmbedder
 from archivist.storage.sqlite.stores import SqliteStores
 from tests.builders import Clock
+from tests.fixtures_models import builtin as builtin
+from tests.fixtures_models import models as models
 
 
 @pytest.fixture

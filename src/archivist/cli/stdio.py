@@ -8,7 +8,7 @@ import click
 from archivist.app import build
 from archivist.cli.options import Scopes, data_option, settings_of, vault_option
 from archivist.domain.access import Scope
-from archivist.mcp.stdio import serve
+from archivist.mcp.stdio import protocol_streams, serve
 
 DEFAULT = frozenset({Scope.READ, Scope.WRITE, Scope.REFLECT})
 
@@ -20,12 +20,13 @@ DEFAULT = frozenset({Scope.READ, Scope.WRITE, Scope.REFLECT})
 @data_option
 def stdio_command(vault: str | None, scopes: frozenset[Scope], data: Path | None) -> None:
     """Serve the tools over stdio. A local client starts this itself; stdout carries the protocol only."""
-    app = build(settings_of(serving=True, data=data), progress=lambda line: click.echo(line, err=True), lazy=True)
+    with protocol_streams() as (source, sink):  # around all of it: closing may print too
+        app = build(settings_of(serving=True, data=data), progress=lambda line: click.echo(line, err=True), lazy=True)
 
-    async def run() -> None:
-        try:
-            await serve(app, lambda: app.local(vault, scopes, by="stdio"))
-        finally:
-            await app.close()
+        async def run() -> None:
+            try:
+                await serve(app, lambda: app.local(vault, scopes, by="stdio"), source, sink)
+            finally:
+                await app.close()
 
-    asyncio.run(run())
+        asyncio.run(run())

@@ -1,6 +1,7 @@
 """Arguments of tools: closed, strict, and with an error that names the field and what it may be."""
 
 import re
+from functools import cache
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -51,6 +52,7 @@ def schema(model: type[Arguments]) -> Schema:
     }
 
 
+@cache
 def required_names(model: type[Arguments]) -> frozenset[str]:
     """The arguments that cannot be left out, as callers spell them."""
     return frozenset(field.alias or name for name, field in model.model_fields.items() if field.is_required())

@@ -1,5 +1,6 @@
 """The caller's key, from the three headers that may carry it, and the challenges that answer a wrong one (RFC 6750)."""
 
+import re
 from collections.abc import Iterable
 
 from archivist.domain.access import Scope
@@ -7,6 +8,8 @@ from archivist.mcp.headers import Headers
 
 LONGEST = 512
 """Characters of the longest credential that is looked at; every key we make is far shorter."""
+
+_VISIBLE = re.compile("[!-~]+")
 
 
 class Ambiguous(ValueError):
@@ -62,4 +65,4 @@ def missing(needed: Iterable[Scope]) -> str:
 
 
 def _plausible(credential: str) -> bool:
-    return 0 < len(credential) <= LONGEST and all("!" <= letter <= "~" for letter in credential)
+    return len(credential) <= LONGEST and _VISIBLE.fullmatch(credential) is not None

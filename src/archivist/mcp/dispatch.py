@@ -15,7 +15,7 @@ from mcp.shared.message import MessageMetadata
 from mcp.shared.transport_context import TransportContext
 from pydantic import ValidationError
 
-from archivist.mcp.era import CAPABILITIES_KEY, CLIENT_KEY, MODERN
+from archivist.mcp.era import MODERN
 from archivist.mcp.registry import Registry
 from archivist.mcp.rpc import (
     INTERNAL_ERROR,
@@ -96,9 +96,9 @@ async def answer(
     Raises nothing: what a handler did not mean to raise is logged, without its text, and answered as an internal
     error.
     """
-    meta = message.meta
-    exchange = Exchange(message.id, emit, _token(meta.get("progressToken")), _TRANSPORT, anyio.Event())
-    connection = Connection.from_envelope(version, meta.get(CLIENT_KEY), meta.get(CAPABILITIES_KEY))
+    exchange = Exchange(message.id, emit, _token(message.meta.get("progressToken")), _TRANSPORT, anyio.Event())
+    connection = Connection(exchange, protocol_version=version)  # who the client says it is decides nothing here
+    connection.initialized.set()
     try:
         runner = ServerRunner(registry.server, connection, state)
         value = await runner.on_request(exchange, message.method, message.params)

@@ -4,7 +4,6 @@ Origin and CORS, body limit, credential, method, form, JSON, revision, mirrored 
 then is anything carried out. It keeps nothing between requests and issues no session id.
 """
 
-import logging
 import secrets
 import time
 from collections.abc import Awaitable, Callable
@@ -23,8 +22,10 @@ from archivist.mcp.registry import Registry
 from archivist.mcp.replies import Channel, Reply
 from archivist.mcp.rpc import Message, Rejection
 from archivist.mcp.site import Site
+from archivist.telemetry.logging import logger
 
 METHODS = "POST, OPTIONS"
+_log = logger("archivist.access")
 _NO_STORE = (b"cache-control", b"no-store")
 
 
@@ -234,11 +235,16 @@ def metadata_path(resource_path: str) -> str:
 
 def log_line(access: Access) -> None:
     """The default log: one line a request."""
-    logging.getLogger("archivist.access").info(
-        "%s %s %s %s %s %s %.1f ms",
-        access.reference, access.method, access.status, access.rpc or "-", access.target or "-",
-        access.credential or "-", access.milliseconds,
-    )  # fmt: skip
+    _log.info(
+        "answered",
+        reference=access.reference,
+        method=access.method,
+        status=access.status,
+        rpc=access.rpc,
+        target=access.target,
+        credential=access.credential,
+        milliseconds=round(access.milliseconds, 1),
+    )
 
 
 def _challenge(text: str) -> list[tuple[bytes, bytes]]:

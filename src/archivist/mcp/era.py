@@ -21,7 +21,6 @@ _LEGACY = {version: version for version in SERVED[1:]} | {OLDEST: BATCHING}
 
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
-CLIENT_KEY = "io.modelcontextprotocol/clientInfo"
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 """The parameter that `Mcp-Name` mirrors, by method."""
 

@@ -57,16 +57,15 @@ def protocol_streams() -> Iterator[tuple[FileIO, FileIO]]:
             os.dup2(sink.fileno(), 1)
 
 
-async def serve(app: App, local: Callable[[], Awaitable[Principal]]) -> None:
-    """Serve the vault tools on this process's standard input and output until the input ends.
+async def serve(app: App, local: Callable[[], Awaitable[Principal]], source: FileIO, sink: FileIO) -> None:
+    """Serve the vault tools on the protocol's streams until the input ends.
 
     The catalogue is answered before `app` is started; it is started after the first answer, or when a request
     touches memories. The caller closes it.
 
     local: who asks, once the data is open.
     """
-    with protocol_streams() as (source, sink):
-        await converse(vault.registry(), Opening(app, local), source, sink)
+    await converse(vault.registry(), Opening(app, local), source, sink)
 
 
 class Opening:

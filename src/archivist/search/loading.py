@@ -12,7 +12,7 @@ from archivist.domain.changes import Head
 from archivist.domain.ids import VaultId
 from archivist.search.facets import Block, halves
 from archivist.search.vector.quantised import Bytes, Floats
-from archivist.storage.database import Database, Row
+from archivist.storage.database import AT_ONCE, Database, Row
 from archivist.storage.schema import changes, heads, memories, vectors
 
 PAGE = 20_000
@@ -26,7 +26,7 @@ _AFTER = sa.bindparam("after", type_=sa.BigInteger)
 _UPTO = sa.bindparam("upto", type_=sa.BigInteger)
 _IDS: sa.BindParameter[Any] = sa.bindparam("ids", expanding=True)
 _RANGE = (memories.c.doc > _AFTER, memories.c.doc <= _UPTO)
-_HEAD = sa.select(heads.c.epoch, heads.c.seq).where(heads.c.vault == _VAULT)
+_HEAD = sa.select(heads.c.epoch, heads.c.seq).where(heads.c.vault == _VAULT).execution_options(**AT_ONCE)
 _CHANGED = (
     sa.select(changes.c.seq, changes.c.id, changes.c.op)
     .where(changes.c.vault == _VAULT, changes.c.epoch == sa.bindparam("of_epoch", type_=sa.BigInteger))

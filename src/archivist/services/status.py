@@ -81,5 +81,5 @@ class Statuses:
 
 def reference(secret: bytes, who: Principal) -> str:
     """A name for this vault as this credential sees it: stable, and of no use to anybody else."""
-    mark = hmac.new(secret, f"vault:{len(who.vault)}:{who.vault}:{who.credential_id}".encode(), "sha256").hexdigest()
-    return f"vault-{mark[:16]}"
+    mark = hmac.digest(secret, f"vault:{len(who.vault)}:{who.vault}:{who.credential_id}".encode(), "sha256")
+    return f"vault-{mark.hex()[:16]}"

@@ -7,12 +7,12 @@ import sqlalchemy as sa
 from archivist.domain.changes import Head
 from archivist.domain.errors import NotFound
 from archivist.domain.ids import VaultId
-from archivist.storage.database import Database, Write
+from archivist.storage.database import AT_ONCE, Database, Write
 from archivist.storage.schema import heads
 
 _MINE = heads.c.vault == sa.bindparam("of_vault", type_=sa.String)
 _EPOCH = heads.c.epoch == sa.bindparam("of_epoch", type_=sa.BigInteger)
-_READ = sa.select(heads).where(_MINE)
+_READ = sa.select(heads).where(_MINE).execution_options(**AT_ONCE)
 _MAKE = sa.insert(heads)
 _RAISE = sa.update(heads).where(_MINE, _EPOCH).values(seq=heads.c.seq + 1)
 _EDIT = sa.update(heads).where(_MINE)

@@ -29,7 +29,7 @@ def insert(key: Key) -> Write:
     row = {"vault": key.vault, "id": key.id, "digest": key.digest, "start": key.start, "name": key.name}
     rights = {"owner": key.owner, "scopes": " ".join(sorted(scope.value for scope in key.scopes))}
     times = {"created": micros(key.created), "expires": _micros(key.expires), "revoked": _micros(key.revoked)}
-    return Write(_INSERT, rows=({**row, **rights, **times, "last_used": None},))
+    return Write(_INSERT, rows=({**row, **rights, **times},))
 
 
 def revoke(vault: VaultId, id: KeyId, now: datetime) -> Write:

@@ -14,7 +14,7 @@ _INSERT = sa.insert(pending)
 _REMOVE = sa.delete(pending).where(*_THIS)
 _CLEAR = sa.delete(pending).where(_MINE)
 _HAVE = sa.select(vectors.c.memory).where(
-    vectors.c.vault == memories.c.vault,
+    vectors.c.vault == sa.bindparam("of_vault", type_=sa.String),
     vectors.c.memory == memories.c.id,
     vectors.c.space == sa.bindparam("of_space", type_=sa.String),
 )

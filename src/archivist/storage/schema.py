@@ -90,7 +90,6 @@ keys = _table(
     Column("created", BigInteger, nullable=False),
     Column("expires", BigInteger),
     Column("revoked", BigInteger),
-    Column("last_used", BigInteger),
 )
 
 memories = _table(

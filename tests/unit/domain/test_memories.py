@@ -10,7 +10,7 @@ from tests.builders import MINE, NOON, SECRET, a_memory, an_id
 
 
 def stored(text: str, **more: object) -> memories.Memory:
-    return memories.new_memory(an_id(1), MINE, SECRET, NOON, text=text, **more)  # type: ignore[arg-type]
+    return memories.new_memory(an_id(1), MINE, SECRET, NOON, text=text, **more)  # type: ignore[arg-type] — the keys are the parameters
 
 
 @pytest.mark.parametrize(

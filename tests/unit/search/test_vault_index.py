@@ -361,3 +361,25 @@ async def test_its_size_tells_what_it_holds(shelf):
     await index.follow(shelf.db)
     assert index.nbytes > len(SENTENCES) * 32
     assert index.space == SPACE
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_frequent_words_looked_up_in_few_rows_give_the_same_best_as_all_lists(shelf, monkeypatch, seed):
+    dice = random.Random(seed)
+    shares = {"rare": 0.06, "some": 0.15, "half": 0.5, "most": 0.7}
+    for number in range(150):
+        await shelf.put(
+            number, " ".join(["filler", *(word for word, share in shares.items() if dice.random() < share)])
+        )
+    index = an_index()
+    await index.follow(shelf.db)
+    rows, exact = await index._postings.search(shelf.db, list(shares), shelf.seq, limit=8)
+    index._postings.clear()
+    monkeypatch.setattr(postings, "SMALL", 10)
+    monkeypatch.setattr(postings, "_SHORT", 1)
+    monkeypatch.setattr(postings, "_LOOKED_UP", 1e-9)
+    also = np.array([3, 77])
+    found, scores = await index._postings.search(shelf.db, list(shares), shelf.seq, limit=8, also=also)
+    assert list(found) == list(rows)
+    assert scores[[*found, *also]] == pytest.approx(exact[[*rows, *also]], abs=1e-6)
+    assert scores.sum() < exact.sum()  # so not every list was read

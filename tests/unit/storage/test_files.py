@@ -1,5 +1,7 @@
 """SQLite files: recognised, migrated whole or not at all, never overwritten."""
 
+import re
+
 import pytest
 import sqlalchemy as sa
 
@@ -36,6 +38,11 @@ def change(path, *statements):
         connection.close()
 
 
+def spaced_alike(made):
+    """The same statements with single blanks, and none before brackets and commas."""
+    return [tuple(re.sub(r"\s+(?=[,)])|(?<=\()\s+", "", " ".join(str(part).split())) for part in row) for row in made]
+
+
 @pytest.mark.parametrize(("kind", "tables"), [("control", CONTROL), ("vault", VAULT)])
 def test_all_migrations_together_make_the_schema(path, tmp_path, kind, tables):
     files.prepare(path, kind)
@@ -44,7 +51,7 @@ def test_all_migrations_together_make_the_schema(path, tmp_path, kind, tables):
     engine = sa.create_engine("sqlite://", creator=lambda: connections.plain(created), module=driver())
     tables[0].metadata.create_all(engine, tables=tables)
     engine.dispose()
-    assert rows(path, DDL) == rows(created, DDL)
+    assert spaced_alike(rows(path, DDL)) == spaced_alike(rows(created, DDL))
 
 
 def test_a_prepared_file_is_durable_erasing_and_strict(path):
@@ -107,15 +114,25 @@ def test_a_vault_file_is_no_control_file(path):
 @pytest.mark.parametrize("garbage", [b"not a database, but long enough to look like one" * 99, b"\x00" * 5000, b"x"])
 def test_garbage_is_refused_and_left_alone(path, garbage):
     path.write_bytes(garbage)
-    with pytest.raises(Refused, match="not a database|another program"):
+    with pytest.raises(Refused, match=r"not a database|another program"):
         files.prepare(path, "control")
     assert path.read_bytes() == garbage
 
 
 @pytest.mark.parametrize(
     ("version", "safe"),
-    [((3, 40, 1), False), ((3, 44, 5), False), ((3, 44, 6), True), ((3, 45, 9), False), ((3, 50, 6), False)]
-    + [((3, 50, 7), True), ((3, 51, 2), False), ((3, 51, 3), True), ((3, 53, 0), True), ((4, 0, 0), True)],
+    [
+        ((3, 40, 1), False),
+        ((3, 44, 5), False),
+        ((3, 44, 6), True),
+        ((3, 45, 9), False),
+        ((3, 50, 6), False),
+        ((3, 50, 7), True),
+        ((3, 51, 2), False),
+        ((3, 51, 3), True),
+        ((3, 53, 0), True),
+        ((4, 0, 0), True),
+    ],
 )
 def test_only_libraries_with_the_log_fix_are_safe(version, safe):
     assert is_safe(version) == safe

@@ -140,7 +140,7 @@ SEARCH_MEMORIES = Tool(
     ),
     arguments=SearchArguments,
     output=output(
-        {"results": _ROWS, "count": _WHOLE, "truncated": _FLAG, "note": _TEXT, "consolidation_available": _FLAG},
+        {"results": _ROWS, "count": _WHOLE, "truncated": _FLAG, "note": _TEXT},
         "results",
     ),
     run=_search_memories,

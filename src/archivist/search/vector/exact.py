@@ -1,7 +1,8 @@
 """All vectors of a vault in memory, scanned for every query: exact, filterable, right after every write.
 
-Cosines are centred: cos(q - m, d - m) with m = n / (n + 50) · mean of the vault's vectors, because the vectors of
-one model share a large common part that says nothing. (q - m)·(d - m) is one integer scan plus a constant.
+Cosines are centred: cos(q - m, d - m) with m = n / (n + 50) · mean of the vault's n memories, because the vectors of
+one model share a large common part that says nothing. A memory of many windows weighs no more than a short one, or
+a single long one would be the centre and hide in it. (q - m)·(d - m) is one integer scan plus a constant.
 Large vaults are sifted first by one bit per dimension, the side of m on which it lies.
 """
 
@@ -16,7 +17,7 @@ Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 SHRINKAGE = 50
-"""A vault of so many vectors is centred half-way."""
+"""A vault of so many memories is centred half-way."""
 
 SIFT_FROM = 80_000
 """Vectors from which the bits pay for themselves; measured."""
@@ -61,7 +62,8 @@ class Matrix:
         self._first = Column(np.int32)  # by owner: its first row, -1 for none
         self._count = Column(np.int32)  # by owner: its rows
         self._dead = 0
-        self._sum = np.zeros(dimensions, dtype=np.float64)
+        self._sum = np.zeros(dimensions, dtype=np.float64)  # of the owners' mean vectors
+        self._owning = 0  # owners with vectors
         self._centre: Floats = np.zeros(dimensions, dtype=np.float32)
         self._changed = 0  # vectors that came or went since the centre was computed
         self._sifted = False  # whether there are bits
@@ -96,7 +98,8 @@ class Matrix:
         self._alive.append(np.ones(len(owners), dtype=np.bool_))
         self._place(owners, start)
         vectors = restore(scales, data)
-        self._sum += vectors.sum(axis=0)
+        self._sum += self._weights(owners) @ vectors
+        self._owning += len(np.unique(owners))
         self._changed += len(owners)
         self._centre_rows(vectors)
 
@@ -106,7 +109,9 @@ class Matrix:
         self._alive.values[rows] = False
         self._dead += len(rows)
         self._changed += len(rows)
-        self._sum -= restore(self._scales.values[rows], self._data.values[rows]).sum(axis=0)
+        gone = self._owners.values[rows]
+        self._sum -= self._weights(gone) @ restore(self._scales.values[rows], self._data.values[rows])
+        self._owning -= len(np.unique(gone))
         self._data.values[rows] = 0
         known = owners[owners < len(self._first.values)]
         self._first.values[known] = -1
@@ -130,7 +135,7 @@ class Matrix:
         if self._changed <= (DRIFT * n if n >= ALWAYS_BELOW else 0):
             return
         self._changed, self._sifted = 0, n >= SIFT_FROM
-        self._centre = (self._sum / (n + SHRINKAGE)).astype(np.float32)
+        self._centre = (self._sum / (self._owning + SHRINKAGE)).astype(np.float32)
         self._inverse, self._bits = Column(np.float32), Column(np.uint8, self._bits.values.shape[1])
         for start in range(0, len(self._scales.values), BLOCK):
             block = slice(start, start + BLOCK)
@@ -245,6 +250,11 @@ class Matrix:
             self._count.append(np.zeros(missing, dtype=np.int32))
         self._first.values[distinct] = first + start
         self._count.values[distinct] = counts
+
+    def _weights(self, owners: Rows) -> Floats:
+        """What each of these rows counts in the mean: the windows of an owner share its one vote."""
+        weights: Floats = (1 / self._count.values[owners]).astype(np.float32)
+        return weights
 
     def _centre_rows(self, vectors: Floats) -> None:
         """Measure `vectors`, which follow those measured so far, from the centre."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from archivist.domain.errors import Refused
-from archivist.storage.migrations import initial_0001
+from archivist.storage.migrations.initial_0001 import statements as initial_0001
 
 Kind = Literal["control", "vault", "server"]
 """The SQLite file of people and keys, a vault's SQLite file, and a server's database, which holds both."""

@@ -36,9 +36,12 @@ def writer(path: Path) -> "Connection":
     return connection
 
 
-def reader(path: Path) -> "Connection":
-    """A connection to the existing file `path` on which SQLite itself refuses every write."""
-    connection = _connect(path, "mode=ro")
+def reader(path: Path, *, patience: float = BUSY_SECONDS) -> "Connection":
+    """A connection to the existing file `path` on which SQLite itself refuses every write.
+
+    patience: seconds that a statement waits for other processes.
+    """
+    connection = _connect(path, "mode=ro", patience)
     for pragma in _READER:
         connection.execute(f"PRAGMA {pragma}")
     return connection
@@ -76,12 +79,12 @@ def make_private(path: Path) -> None:
     os.close(descriptor)
 
 
-def _connect(path: Path, options: str) -> "Connection":
+def _connect(path: Path, options: str, patience: float = BUSY_SECONDS) -> "Connection":
     api: ModuleType = driver()
     connection: Connection = api.connect(
         f"file:{quote(str(path.absolute()))}?{options}",
         uri=True,
-        timeout=BUSY_SECONDS,
+        timeout=patience,
         isolation_level=None,  # we say BEGIN ourselves
         check_same_thread=False,  # opened here, used by one thread, closed by another
         cached_statements=256,

@@ -55,7 +55,7 @@ class Readers:
             prepared, reply = job
             try:
                 connection = connection or connections.reader(self._path)
-                rows = _rows(connection, prepared)
+                rows = rows_of(connection, prepared)
             except BaseException as error:  # whatever it is, it belongs to the caller, and the thread goes on
                 if connection is not None and is_damage(error):
                     connection.close()
@@ -74,7 +74,8 @@ class Readers:
             self._waiting -= 1
 
 
-def _rows(connection: "Connection", prepared: Prepared) -> list[Row]:
+def rows_of(connection: "Connection", prepared: Prepared) -> list[Row]:
+    """All rows of a query; nothing stays open when it returns."""
     cursor = connection.execute(prepared.sql, prepared.values)
     names = [column[0] for column in cursor.description]
     rows: list[tuple[Any, ...]] = cursor.fetchall()

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.sql.compiler import SQLCompiler
 
-from archivist.storage.database import Query, Statement, Write
+from archivist.storage.database import AT_ONCE, Query, Statement, Write
 
 _DIALECT = sqlite.dialect(paramstyle="qmark")
 _LARGEST = 2_000  # shapes kept; a shape is a statement whatever its literal values
@@ -16,12 +16,13 @@ _LARGEST = 2_000  # shapes kept; a shape is a statement whatever its literal val
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """SQL with its values. `many`: a row of values for each execution."""
+    """SQL with its values. `many`: a row of values for each execution. `at_once`: see `storage.database.AT_ONCE`."""
 
     sql: str
     values: Sequence[Any]
     many: bool = False
     must_change: bool = False
+    at_once: bool = False
 
 
 class Statements:
@@ -37,7 +38,8 @@ class Statements:
 
     def query(self, query: Query, parameters: Mapping[str, Any] | None) -> Prepared:
         compiled, literals = self._compiled(query, ())
-        return Prepared(*_bound(compiled, literals, parameters or {}))
+        at_once = AT_ONCE.items() <= query.get_execution_options().items()
+        return Prepared(*_bound(compiled, literals, parameters or {}), at_once=at_once)
 
     def write(self, write: Write) -> Prepared:
         if not write.rows:
@@ -80,5 +82,8 @@ def _bound(compiled: SQLCompiler, literals: Any, parameters: Mapping[str, Any]) 
         given = compiled.construct_params(parameters, extracted_parameters=literals)
         expanded = compiled.construct_expanded_state(given)
         return expanded.statement, expanded.positional_parameters
+    names = compiled.positiontup or ()
+    if literals is None and all(name in parameters for name in names):
+        return compiled.string, [parameters[name] for name in names]
     values = compiled.construct_params(parameters, extracted_parameters=literals)
-    return compiled.string, [values[name] for name in compiled.positiontup or ()]
+    return compiled.string, [values[name] for name in names]

@@ -31,6 +31,8 @@ class SqliteStores:
 
     def __init__(self, data: Path, now: Callable[[], datetime] = utc_now) -> None:
         self._data = data
+        self._control = data / "control.db"
+        self._paths: dict[VaultId, Path] = {}
         self._now = now
         self._statements = Statements()
         self._known: dict[Path, SqliteDatabase] = {}
@@ -44,24 +46,23 @@ class SqliteStores:
         Raises:
             Refused: the folder or `control.db` cannot serve; says why and how to mend it.
         """
-        path = self._data / "control.db"
-        if path not in self._known:
+        if self._control not in self._known:
             await asyncio.to_thread(_prepare, self._data)
-        return await self._database(path, "control")
+        return await self._database(self._control, "control")
 
     async def vault(self, vault: VaultId, *, writable: bool = True) -> Database:
         database = await self._database(self._path(vault), "vault")
         return database if writable else ReadOnly(database)
 
     async def create(self, vault: VaultId) -> None:
-        path = self._path(vault)
-        await asyncio.to_thread(_create, path, "vault")
+        await self.control()  # the folder is made and checked there
+        await asyncio.to_thread(_create, self._path(vault), "vault")
 
     async def backup(self, folder: Path) -> int:
         return await asyncio.to_thread(backup.take, self._data, folder)
 
     async def check(self) -> None:
-        for path in [self._data / "control.db", *(path for path, known in self._known.items() if known.is_open)]:
+        for path in [self._control, *(path for path, known in self._known.items() if known.is_open)]:
             await asyncio.to_thread(inspection.look, path)
 
     async def close(self) -> None:
@@ -69,9 +70,11 @@ class SqliteStores:
             await database.close()
 
     def _path(self, vault: VaultId) -> Path:
-        if not is_uuid(vault):  # an id becomes a file name; nothing else may
-            raise NotFound("no such vault")
-        return self._data / "vaults" / f"{vault}.db"
+        if vault not in self._paths:
+            if not is_uuid(vault):  # an id becomes a file name; nothing else may
+                raise NotFound("no such vault")
+            self._paths[vault] = self._data / "vaults" / f"{vault}.db"
+        return self._paths[vault]
 
     async def _database(self, path: Path, kind: Kind) -> SqliteDatabase:
         """The database of `path`: known, or prepared now; reopened if its disk had failed."""

@@ -1,6 +1,6 @@
 """The one thread that writes a file. Batches that wait together are committed together, each still all or nothing."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from archivist.storage.sqlite.connections import Connection
 
 _TOGETHER = 64
-_TRY_MILLISECONDS = 50
-"""How long one try of a truncating checkpoint may wait for readers: it holds up the writers of all processes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +29,14 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Truncation:
-    """A try to empty the log into the file; the reply says whether nobody held it up."""
+class Task:
+    """Work of its own on the writing connection, which it leaves outside of a transaction."""
 
+    work: Callable[["Connection"], bool]
     reply: Reply[bool]
 
 
-_Job = Batch | Truncation
+_Job = Batch | Task
 
 
 class Writer:
@@ -77,8 +76,8 @@ class Writer:
             if batches:
                 self._commit(batches)
             for job in jobs:
-                if isinstance(job, Truncation):
-                    self._truncate(job.reply)
+                if isinstance(job, Task):
+                    self._do(job)
             del jobs, batches
         self._let_go()
 
@@ -107,19 +106,14 @@ class Writer:
             else:
                 batch.reply.give(outcome)
 
-    def _truncate(self, reply: Reply[bool]) -> None:
+    def _do(self, task: Task) -> None:
         try:
-            connection = self._open()
-            connection.execute(f"PRAGMA busy_timeout={_TRY_MILLISECONDS}")
-            try:
-                busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-            finally:
-                connection.execute(f"PRAGMA busy_timeout={int(connections.BUSY_SECONDS * 1000)}")
+            answer = task.work(self._open())
         except BaseException as error:
             self._after(error)
-            reply.fail(translated(error))
+            task.reply.fail(translated(error))
         else:
-            reply.give(busy == 0)
+            task.reply.give(answer)
 
     def _open(self) -> "Connection":
         if self.damaged:
