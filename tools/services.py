@@ -156,7 +156,7 @@ POSTGRESQL = Service(
 )  # fmt: skip
 MARIADB = Service(
     variable="TEST_MARIADB",
-    url="mysql+pymysql://root@127.0.0.1:{port}/",
+    url="mysql+pymysql://root@127.0.0.1:{port}/test",
     port=3306,
     packages=["mariadb-server"],
     account="mysql",
