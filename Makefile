@@ -21,7 +21,7 @@ test: ## everything: lint, types, floors and the whole suite (ARGS="-k words" to
 
 check: ## the fast half, under a minute, no service needed
 	@$(SETUP) dev
-	@$(MAKE) -j2 -k lint types quick
+	@$(MAKE) lint types quick
 
 fix: ## format, and mend what lint can mend safely
 	@$(SETUP) dev
@@ -44,4 +44,4 @@ types:
 	@$(BIN)/mypy --no-error-summary
 
 quick:
-	@$(BIN)/python -m pytest -q -m 'not model' -k 'not postgresql and not mariadb' $(FAST)
+	@$(BIN)/python -m pytest -q -n 2 --hypothesis-profile=quick -m 'not model' -k 'not postgresql and not mariadb' $(FAST)

@@ -1,6 +1,11 @@
 """What every test may use."""
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("default", deadline=None)  # a busy machine is no finding
+settings.register_profile("quick", deadline=None, max_examples=20)
+settings.load_profile("default")
 
 
 @pytest.fixture

@@ -1,36 +1,38 @@
 """Claude Code as a client, without a model.
 
-`claude mcp add --scope user --transport http archivist URL --header "Authorization: Bearer KEY"`, or `claude mcp add --scope
-user archivist -- COMMAND`, in a home of its own; `claude mcp list` then connects and says how it went. Tools are called by
-`claude -p … --allowedTools mcp__archivist__TOOL` with ANTHROPIC_BASE_URL at a stand-in for the Messages API, which makes
-the calls that a model would. Its first event tells which tools it knows, in the order of the alphabet.
+`claude mcp add --scope user --transport http archivist URL --header "Authorization: Bearer KEY"`, or
+`claude mcp add --scope user archivist -- COMMAND`, in a home of its own; `claude mcp list` then connects and says how
+it went. Tools are called by `claude -p … --allowedTools mcp__archivist__TOOL` with ANTHROPIC_BASE_URL at a stand-in for
+the Messages API, which makes the calls that a model would. A model is shown no tools of MCP servers at first: it finds
+them by its `ToolSearch`, which orders them by name, and reads resources by two tools of Claude Code's own.
 
-It discovers the server as of 2026-07-28; over stdio it sends the older handshake too, in the same process, if the answer
-takes long. MCP_CONNECTION_NONBLOCKING=false lets it wait for the connection before the first turn.
+It discovers the server as of 2026-07-28; over stdio it sends the older handshake too, in the same process, if the
+answer takes long. MCP_CONNECTION_NONBLOCKING=false and MCP_CONNECT_TIMEOUT_MS let it wait for the connection before the
+first turn.
 """
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from tests.clients.messages_api import ScriptedModel
 from tests.clients.programs import environment, installed, run
-from tests.clients.visits import STATS, Call, Local, Target, Visit
+from tests.clients.visits import STATS, Call, Errand, Local, Target, Visit
 from tests.conformance.fixtures.serving import served
 
 NAME = "archivist"
 _PREFIX = f"mcp__{NAME}__"
-_READING: list[Call] = [
+_LOOKING: list[Call] = [
+    ("ToolSearch", {"query": NAME, "max_results": 50}),
     ("ListMcpResourcesTool", {"server": NAME}),
     ("ReadMcpResourceTool", {"server": NAME, "uri": STATS}),
 ]
+_PATIENT = {"MCP_TIMEOUT": "100000", "MCP_CONNECT_TIMEOUT_MS": "100000", "MCP_CONNECTION_NONBLOCKING": "false"}
 
 
 def quiet(home: Path, **more: str) -> dict[str, str]:
     """An environment in which Claude Code talks to the server alone, and has time for it."""
-    calm = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "MCP_TIMEOUT": "60000"}
-    return environment(home, **calm, **more)
+    calm = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+    return environment(home, **calm, **_PATIENT, **more)
 
 
 async def configure(target: Target, home: Path) -> None:
@@ -48,16 +50,18 @@ async def health(home: Path) -> str:
     return await run([installed("claude"), "mcp", "list"], quiet(home), home)
 
 
-async def claude_code(target: Target, calls: Sequence[Call], home: Path) -> Visit:
-    await configure(target, home)
-    model = ScriptedModel([*_READING, *[(_PREFIX + name, arguments) for name, arguments in calls]])
+async def claude_code(errand: Errand) -> Visit:
+    home = errand.home
+    await configure(errand.target, home)
+    calls = [(_PREFIX + name, given) for name, given in errand.calls] + (_LOOKING if errand.look else [])
+    model = ScriptedModel(calls)
     async with served(model.app) as url:
-        env = quiet(home, ANTHROPIC_BASE_URL=url, ANTHROPIC_API_KEY="none", MCP_CONNECTION_NONBLOCKING="false")
-        allowed = ",".join([name for name, _ in _READING] + [_PREFIX + name for name, _ in calls])
-        command = [installed("claude"), "-p", "Go.", "--allowedTools", allowed]
-        printed = await run([*command, "--output-format", "stream-json", "--verbose"], env, home)
-    begun: dict[str, Any] = json.loads(printed.partition("\n")[0])
-    tools = [name.removeprefix(_PREFIX) for name in begun["tools"] if name.startswith(_PREFIX)]
-    listed, read, *answers = model.results
+        env = quiet(home, ANTHROPIC_BASE_URL=url, ANTHROPIC_API_KEY="none")
+        await run([installed("claude"), "-p", "Go.", "--allowedTools", ",".join(name for name, _ in calls)], env, home)
+    answers = model.results[: len(errand.calls)]
+    if not errand.look:
+        return Visit("", answers)
+    found, listed, read = model.results[len(answers) :]
+    tools = [reference["tool_name"].removeprefix(_PREFIX) for reference in json.loads(found)]
     resources = [resource["uri"] for resource in json.loads(json.loads(listed))]
-    return Visit("", tools, resources, read, answers)
+    return Visit("", answers, tools, resources, read)

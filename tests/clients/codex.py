@@ -1,13 +1,12 @@
 """Codex as a client, without a model.
 
-`codex mcp add archivist --url URL --bearer-token-env-var MEMORY_KEY`, or `codex mcp add archivist -- COMMAND`, writes its
-configuration; then `codex app-server` takes JSON-RPC on standard input: `initialize`, `initialized`, `thread/start`,
-`mcpServerStatus/list`, `mcpServer/resource/read` and `mcpServer/tool/call`. It shakes hands as of 2025-06-18, keeps
-tools in a map without order, and starts a stdio server once for the status and once for the thread.
+`codex mcp add archivist --url URL --bearer-token-env-var MEMORY_KEY`, or `codex mcp add archivist -- COMMAND`, writes
+its configuration; then `codex app-server` takes JSON-RPC on standard input: `initialize`, `initialized`,
+`thread/start`, `mcpServer/tool/call`, `mcpServerStatus/list` and `mcpServer/resource/read`. It shakes hands as of
+2025-06-18, keeps tools in a map without order, and starts a stdio server once for the thread, once for the status.
 """
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from tests.clients.programs import SECONDS, environment, installed, run
-from tests.clients.visits import STATS, Call, Local, Target, Visit
+from tests.clients.visits import STATS, Errand, Local, Target, Visit
 
 NAME = "archivist"
 _LINE = 16 * 1024 * 1024
@@ -31,28 +30,39 @@ async def configure(target: Target, home: Path) -> dict[str, str]:
     if isinstance(target, Local):
         await run([installed("codex"), "mcp", "add", NAME, "--", *target.command], env)
         return env
-    await run([installed("codex"), "mcp", "add", NAME, "--url", target.url, "--bearer-token-env-var", "MEMORY_KEY"], env)
+    await run(
+        [installed("codex"), "mcp", "add", NAME, "--url", target.url, "--bearer-token-env-var", "MEMORY_KEY"], env
+    )
     return {**env, "MEMORY_KEY": target.key}
 
 
-async def codex(target: Target, calls: Sequence[Call], home: Path) -> Visit:
-    env = await configure(target, home)
+async def codex(errand: Errand) -> Visit:
+    env = await configure(errand.target, errand.home)
+    patient = ["-c", f"mcp_servers.{NAME}.startup_timeout_sec={SECONDS}"]
+    command = [installed("codex"), "app-server", *patient]
     with anyio.fail_after(SECONDS):
-        async with await anyio.open_process([installed("codex"), "app-server"], env=env, cwd=home, stderr=None) as process:
+        async with await anyio.open_process(command, env=env, cwd=errand.home, stderr=None) as process:
             server = AppServer(process)
             await server.ask("initialize", clientInfo={"name": "tests", "version": "1"})
             await server.tell("initialized")
-            thread = (await server.ask("thread/start"))["thread"]["id"]
-            [status] = (await server.ask("mcpServerStatus/list"))["data"]
-            place = {"threadId": thread, "server": NAME}
-            read = await server.ask("mcpServer/resource/read", **place, uri=STATS)
-            answers = [
-                json.dumps(await server.ask("mcpServer/tool/call", **place, tool=name, arguments=arguments))
-                for name, arguments in calls
-            ]
+            visit = await _seen(server, errand)
             await server.leave()
+    return visit
+
+
+async def _seen(server: "AppServer", errand: Errand) -> Visit:
+    thread = (await server.ask("thread/start"))["thread"]["id"]
+    place = {"threadId": thread, "server": NAME}
+    answers = [
+        json.dumps(await server.ask("mcpServer/tool/call", **place, tool=name, arguments=given))
+        for name, given in errand.calls
+    ]
+    if not errand.look:
+        return Visit("", answers)
+    [status] = (await server.ask("mcpServerStatus/list"))["data"]
     resources = [resource["uri"] for resource in status["resources"]]
-    return Visit("", list(status["tools"]), resources, json.dumps(read), answers)
+    read = json.dumps(await server.ask("mcpServer/resource/read", **place, uri=STATS))
+    return Visit("", answers, list(status["tools"]), resources, read)
 
 
 class AppServer:

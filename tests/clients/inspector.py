@@ -1,35 +1,35 @@
 """The MCP Inspector's command line as a client.
 
 One process for each method: `mcp-inspector --cli --server-url URL --transport http --header "Authorization: Bearer KEY"
---protocol-era auto|legacy --method … --format json -q`, or, over stdio, `… --transport stdio -- COMMAND`. What one
+--protocol-era auto|legacy --method … --format json`, or, over stdio, `… --transport stdio -- COMMAND`. What one
 process stores the next one must find, so each visit is several connections.
 """
 
 import json
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Literal
 
-from tests.clients.programs import environment, installed, run
-from tests.clients.visits import STATS, Call, Local, Target, Visit, Visitor
+from tests.clients.programs import SECONDS, environment, installed, run
+from tests.clients.visits import STATS, Errand, Local, Target, Visit, Visitor
 
 
 def inspector(era: Literal["auto", "legacy"]) -> Visitor:
-    async def visit(target: Target, calls: Sequence[Call], home: Path) -> Visit:
+    async def visit(errand: Errand) -> Visit:
         async def asked(method: str, *more: str) -> Any:
             command = [installed("mcp-inspector"), "--cli", "--protocol-era", era, "--method", method, *more]
-            printed = await run([*command, "--format", "json", "-q", *_way(target)], environment(home))
-            return json.loads(printed)["result"]
+            command += ["--connect-timeout", f"{SECONDS * 1000}", "--format", "json", *_way(errand.target)]
+            return json.loads(await run(command, environment(errand.home)))["result"]
 
+        answers = [
+            json.dumps(await asked("tools/call", "--tool-name", name, "--tool-args-json", json.dumps(given)))
+            for name, given in errand.calls
+        ]
+        if not errand.look:
+            return Visit("", answers)
         revision = (await asked("initialize"))["protocolVersion"]
         tools = [tool["name"] for tool in (await asked("tools/list"))["tools"]]
         resources = [resource["uri"] for resource in (await asked("resources/list"))["resources"]]
         read = json.dumps(await asked("resources/read", "--uri", STATS))
-        answers = [
-            json.dumps(await asked("tools/call", "--tool-name", name, "--tool-args-json", json.dumps(arguments)))
-            for name, arguments in calls
-        ]
-        return Visit(revision, tools, resources, read, answers)
+        return Visit(revision, answers, tools, resources, read)
 
     return visit
 

@@ -22,40 +22,40 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.clients.programs import SECONDS, environment, installed, run
-from tests.clients.visits import Call, Local, Target, Visit, Visitor, Web
+from tests.clients.visits import Errand, Local, Target, Visit, Visitor, Web
 
 Mode = Literal["auto", "legacy"]
 SCRIPTS = Path(__file__).parent / "typescript"
 
 
 def python(mode: Mode) -> Visitor:
-    async def visit(target: Target, calls: Sequence[Call], home: Path) -> Visit:
+    async def visit(errand: Errand) -> Visit:
         with anyio.fail_after(SECONDS):
-            async with transport(target, home) as way, Client(way, mode=mode) as client:
-                return await _seen(client, calls)
+            async with transport(errand.target, errand.home) as way, Client(way, mode=mode) as client:
+                return await _seen(client, errand)
 
     return visit
 
 
 def mcp_remote(mode: Mode) -> Visitor:
-    async def visit(target: Target, calls: Sequence[Call], home: Path) -> Visit:
-        assert isinstance(target, Web)
-        command = [installed("mcp-remote"), target.url, "--allow-http", "--header", "Authorization:${AUTH}"]
+    async def visit(errand: Errand) -> Visit:
+        web = errand.target
+        assert isinstance(web, Web)
+        command = [installed("mcp-remote"), web.url, "--allow-http", "--header", "Authorization:${AUTH}"]
         with anyio.fail_after(SECONDS):
-            async with stdio(command, home, AUTH=f"Bearer {target.key}") as way, Client(way, mode=mode) as client:
-                return await _seen(client, calls)
+            async with stdio(command, errand.home, AUTH=f"Bearer {web.key}") as way, Client(way, mode=mode) as client:
+                return await _seen(client, errand)
 
     return visit
 
 
 def typescript(script: str, mode: Mode) -> Visitor:
-    async def visit(target: Target, calls: Sequence[Call], home: Path) -> Visit:
-        env = environment(home)
-        at = {"command": target.command, "env": env} if isinstance(target, Local) else asdict(target)
-        job = json.dumps({"target": at, "calls": calls, "mode": mode})
-        seen: dict[str, Any] = json.loads(await run([installed("node"), str(SCRIPTS / script), job], env))
-        read, answers = json.dumps(seen["read"]), [json.dumps(answer) for answer in seen["answers"]]
-        return Visit(seen["revision"], seen["tools"], seen["resources"], read, answers)
+    async def visit(errand: Errand) -> Visit:
+        job = {"target": asdict(errand.target), "calls": errand.calls, "look": errand.look, "mode": mode}
+        command = [installed("node"), str(SCRIPTS / script), json.dumps(job)]
+        seen: dict[str, Any] = json.loads(await run(command, environment(errand.home)))
+        answers, read = [json.dumps(answer) for answer in seen["answers"]], json.dumps(seen["read"])
+        return Visit(seen["revision"], answers, seen["tools"], seen["resources"], read)
 
     return visit
 
@@ -79,10 +79,12 @@ async def stdio(command: Sequence[str], home: Path, **more: str) -> AsyncIterato
         yield stdio_client(parameters, errlog=stderr)
 
 
-async def _seen(client: Client, calls: Sequence[Call]) -> Visit:
+async def _seen(client: Client, errand: Errand) -> Visit:
+    revision = client.protocol_version
+    answers = [(await client.call_tool(name, given)).model_dump_json() for name, given in errand.calls]
+    if not errand.look:
+        return Visit(revision, answers)
     tools = [tool.name for tool in (await client.list_tools()).tools]
     resources = [str(resource.uri) for resource in (await client.list_resources()).resources]
-    read = await client.read_resource(resources[0])
-    answers = [await client.call_tool(name, arguments) for name, arguments in calls]
-    texts = [answer.model_dump_json() for answer in answers]
-    return Visit(client.protocol_version, tools, resources, read.model_dump_json(), texts)
+    read = (await client.read_resource(resources[0])).model_dump_json()
+    return Visit(revision, answers, tools, resources, read)

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,9 +39,9 @@ class Server:
         return Local([str(ARCHIVIST), "stdio", "--data", str(self.data)])
 
     def methods(self, web: Web) -> list[str]:
-        """The methods that were asked for with this key so far, in their order, as the server logged them."""
-        lines = [json.loads(line)["event"].split() for line in self.log if self.keys[web.key] in line]
-        return [words[3] for words in lines]
+        """The MCP methods that were asked for with this key so far, in their order, as the server logged them."""
+        answered = [json.loads(line) for line in self.log if self.keys[web.key] in line]
+        return [one["rpc"] for one in answered if one["method"] == "POST"]
 
 
 @contextmanager
@@ -63,7 +63,10 @@ def running(data: Path, models: Path) -> Iterator[Server]:
             yield Server(address.partition(READY)[2].strip(), data, log)
         finally:
             process.send_signal(signal.SIGTERM)
-            reader.join(SECONDS)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(SECONDS)
+            process.kill()  # nothing, if it has ended
+            reader.join()
     assert process.returncode == 0, log
 
 

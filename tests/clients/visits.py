@@ -34,14 +34,14 @@ Call = tuple[str, dict[str, Any]]
 class Visit:
     """What the client reported. Answers are as it gives them to its user or model: text that holds JSON or prose.
 
-    revision: "" if the client does not tell.
+    revision: "" if the client does not tell. tools, resources, read: empty if it did not look around.
     """
 
     revision: str
-    tools: list[str]
-    resources: list[str]
-    read: str
     answers: list[str]
+    tools: list[str] = field(default_factory=list)
+    resources: list[str] = field(default_factory=list)
+    read: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +53,24 @@ class Fact:
 
     @property
     def storing(self) -> Call:
-        return "store_memory", {"content": f"The gate of the boathouse in {self.place} opens with the word {self.phrase}."}
+        return "store_memory", {
+            "content": f"The gate of the boathouse in {self.place} opens with the word {self.phrase}."
+        }
 
     @property
     def asking(self) -> Call:
         return "search_memories", {"query": f"Which word opens the boathouse gate in {self.place}?"}
 
 
-Visitor = Callable[[Target, Sequence[Call], Path], Awaitable[Visit]]
-"""A client: it visits the target with the home directory given, makes the calls in order, and leaves."""
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """What to do on a visit. look: also list the tools and resources, and read the first of these."""
+
+    target: Target
+    calls: Sequence[Call]
+    home: Path
+    look: bool
+
+
+Visitor = Callable[[Errand], Awaitable[Visit]]
+"""A client: it connects, does the errand from the home directory given, and leaves."""

@@ -80,8 +80,9 @@ class Opening:
         """Raises an ArchivistError, each time, while the data cannot be opened."""
         async with self._opening:
             if self._call is None:
+                who = await self._local()  # first: it can fail, and an app is started only once
                 await self._app.start()
-                self._call = Call(self._app, await self._local())
+                self._call = Call(self._app, who)
         return self._call
 
 

@@ -40,7 +40,7 @@ def test_a_generated_key_is_letters_and_digits_behind_its_prefix():
 
 
 def test_sec_122_every_generated_key_parses_and_no_full_key_looks_like_a_read_only_one():
-    secrets = [keys.new_secret(read_only=False) for _ in range(20_000)]
+    secrets = [keys.new_secret(read_only=False) for _ in range(5_000)]
     assert all(keys.parse(secret).most == ALL_SCOPES for secret in secrets)
     assert len(set(secrets)) == len(secrets)
     assert not any(secret.startswith(("mk_ro_", "mk-ro-")) for secret in secrets)
@@ -70,6 +70,7 @@ def test_sec_122_hyphens_are_another_spelling_of_the_same_prefix():
         READ_ONLY.replace("mk_ro_", "mk-ro_"),
         READ_ONLY.upper(),
     ],
+    ids=["full", "full with hyphens", "read-only", "read-only with hyphens", "mixed", "mixed again", "capitals"],
 )
 def test_sec_124_no_rewriting_of_a_prefix_gives_a_key(spelling):
     with pytest.raises(Unauthenticated):

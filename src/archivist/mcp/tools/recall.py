@@ -97,7 +97,6 @@ async def _date_search_memories(call: Call, given: DateArguments) -> Outcome:
         "tokens_used": page.tokens,
         "truncated": page.truncated,
         **({"next_to": page.next_to} if page.next_to else {}),
-        **({"next_from": page.next_from} if page.next_from else {}),
     }
     order = "newest first" if given.query is None else "best first"
     return Outcome(structured, views.listing(page.rows, f"{page.start} to {page.end}, {order}", _more(structured)))
@@ -166,7 +165,6 @@ DATE_SEARCH_MEMORIES = Tool(
             "tokens_used": _WHOLE,
             "truncated": _FLAG,
             "next_to": _TEXT,
-            "next_from": _TEXT,
         },
         "results",
         "truncated",
