@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from typing import Literal
 
 from archivist.domain.access import ALL_SCOPES, LOCAL_OWNER, Principal, Scope
 from archivist.domain.ids import CONTROL, uuid7
@@ -73,15 +74,15 @@ class App:
         await self.stores.close()
 
     async def local(
-        self, vault: str | None = None, scopes: frozenset[Scope] = ALL_SCOPES, *, by: str = "cli"
+        self, vault: str | None = None, scopes: frozenset[Scope] = ALL_SCOPES, *, by: Literal["cli", "stdio"] = "cli"
     ) -> Principal:
-        """The owner of this computer's data, in the vault of that name, or in the personal one.
+        """The owner of this computer's data, in the vault of that name, or in the personal one if none is named.
 
         Raises:
             NotFound: there is no vault of that name.
         """
-        found = await (self.vaults.named(OWNER, vault) if vault else self.vaults.personal(OWNER))
-        return Principal(LOCAL_OWNER, found.id, scopes, "stdio" if by == "stdio" else "cli", "local")
+        found = await (self.vaults.personal(OWNER) if vault is None else self.vaults.named(OWNER, vault))
+        return Principal(LOCAL_OWNER, found.id, scopes, by, "local")
 
 
 def build(

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -60,7 +60,8 @@ class Settings(BaseModel):
             return url
         parts = urlsplit(url)
         local = parts.hostname in LOOPBACK
-        if parts.scheme not in ("https", "http") or not parts.hostname or parts.path.strip("/") or parts.query:
+        more = parts.path.strip("/") or parts.query or parts.fragment or "@" in parts.netloc
+        if parts.scheme not in ("https", "http") or not parts.hostname or more or not _is_port(parts):
             raise ValueError("must be scheme and host only, such as https://memory.example.org")
         if parts.scheme == "http" and not local:
             raise ValueError("must begin with https:// unless it names this computer")
@@ -84,11 +85,20 @@ def load(environment: Mapping[str, str], **given: object) -> Settings:
     from_environment = _from_environment(environment)
     data = named.get("data") or from_environment.get("data") or default_data()
     try:
-        return Settings.model_validate({**_from_file(Path(str(data)) / FILE), **from_environment, **named})
+        return Settings.model_validate({**_from_file(Path(str(data)).expanduser() / FILE), **from_environment, **named})
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
-        raise Refused(f"setting {name}: {first['msg']}. See the table of settings in README.md") from None
+        rule = first["msg"].removeprefix("Value error, ")
+        raise Refused(f"setting {name}: {rule}. See the table of settings in README.md") from None
+
+
+def _is_port(parts: SplitResult) -> bool:
+    """Whether what stands where a port may stand is one, or nothing does."""
+    try:
+        return parts.port != 0
+    except ValueError:
+        return False
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
@@ -108,7 +118,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
 def _from_file(path: Path) -> dict[str, object]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise Refused(f"{path} cannot be read as TOML ({type(error).__name__}); mend or remove it") from None

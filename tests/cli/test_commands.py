@@ -73,6 +73,25 @@ def test_a_vault_that_there_is_not_ends_with_one_and_one_line(archivist, vault):
     assert b"Traceback" not in done.stderr
 
 
+def test_an_export_that_fails_leaves_no_file_and_says_why(archivist, tmp_path):
+    missing, denied = tmp_path / "all.jsonl", tmp_path / "no" / "such" / "folder" / "all.jsonl"
+    for done in (archivist("export", "--vault", "nowhere", "--output", str(missing)),
+                 archivist("export", "--output", str(denied))):  # fmt: skip
+        assert (done.returncode, done.stderr.count(b"\n")) == (1, 1), done.stderr.decode()
+    assert not missing.exists()
+    assert out(archivist("export", "--output", str(missing))) == ""
+    assert missing.stat().st_mode & 0o777 == 0o600
+
+
+def test_over_stdio_a_vault_that_there_is_not_is_told_at_every_call(archivist):
+    call = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "memory_status", "arguments": {}}}
+    lines = "\n".join(json.dumps({**call, "id": number}) for number in (1, 2)).encode()
+    done = archivist("stdio", "--vault", "nowhere", stdin=lines, ARCHIVIST_EMBEDDER="builtin")
+    told = [json.loads(line)["error"]["message"] for line in done.stdout.splitlines()]
+    assert (done.returncode, len(told)) == (0, 2), done.stderr.decode()
+    assert all("vaults list" in message for message in told)
+
+
 def test_every_command_is_in_the_menu(archivist):
     menu = out(archivist("--help", data=False))
     for command in ("serve", "stdio", "keys", "vaults", "search", "export", "import", "backup", "prove"):

@@ -41,6 +41,12 @@ def test_without_a_model_the_proof_finds_by_words_and_says_so(archivist):
     assert "words alone" in proof(done)["note"]
 
 
+def test_a_public_address_where_nothing_runs_does_not_mislead_the_proof(archivist):
+    done = archivist("prove", "--json", ARCHIVIST_PUBLIC_URL="https://localhost:1")
+    assert done.returncode == 0, done.stderr.decode()
+    assert proof(done)["found"]
+
+
 def test_a_server_on_another_folder_proves_nothing(archivist, tmp_path):
     stranger = type(archivist)(tmp_path / "other", archivist.environment)
     with stranger.serving() as origin:

@@ -8,8 +8,9 @@ import pytest
 
 from archivist.search.keyword.index import KeywordIndex
 from archivist.search.keyword.sqlite_fts5 import SqliteFts5
+from archivist.storage import heads
 from archivist.storage.sqlite.stores import SqliteStores
-from tests.builders import MINE, an_id
+from tests.builders import MINE, SECRET, an_id
 from tests.unit.search.shelf import Shelf
 
 pytestmark = pytest.mark.anyio
@@ -26,7 +27,9 @@ async def shelf(tmp_path: Path) -> AsyncIterator[Shelf]:
     stores = SqliteStores(tmp_path / "data")
     await stores.control()  # makes the folder
     await stores.create(MINE)
-    yield Shelf(await stores.vault(MINE))
+    db = await stores.vault(MINE)
+    await db.apply([heads.make(MINE, SECRET)])
+    yield Shelf(db)
     await stores.close()
 
 

@@ -203,10 +203,22 @@ async def test_waiting_memories_are_taken_once(db):
     await db.apply([made, pending.insert(MINE, an_id(4))])
     await db.apply(pending.without(MINE, "e5"))
     assert await pending.first(db, MINE, 2) == [an_id(1), an_id(2)]
-    await db.apply([pending.remove(MINE, an_id(1)), pending.drop(MINE, [an_id(1), an_id(2)])])
+    await db.apply([heads.set_space(MINE, "e5"), pending.remove(MINE, an_id(1), "e5")])
+    await db.apply([pending.drop(MINE, [an_id(1), an_id(2)])])
     assert await pending.count(db, MINE) == 1
     with pytest.raises(Conflict):
-        await db.apply([pending.remove(MINE, an_id(1))])
+        await db.apply([pending.remove(MINE, an_id(1), "e5")])
+
+
+async def test_vectors_of_another_space_than_the_wanted_one_leave_a_memory_waiting(db):
+    await db.apply([pending.insert_unless_wanted(MINE, an_id(1), "e5")])
+    assert await pending.count(db, MINE) == 0
+    await db.apply([heads.set_space(MINE, "e6"), pending.insert_unless_wanted(MINE, an_id(2), "e6")])
+    assert await pending.count(db, MINE) == 0
+    await db.apply([pending.insert_unless_wanted(MINE, an_id(3), "e5")])
+    with pytest.raises(Conflict):
+        await db.apply([pending.remove(MINE, an_id(3), "e5")])
+    assert await pending.first(db, MINE, 2) == [an_id(3)]
 
 
 async def test_vectors_come_back_as_they_were(db):

@@ -28,3 +28,10 @@ async def app(tmp_path: Path) -> AsyncIterator[App]:
 async def me(app: App) -> AsyncIterator[Person]:
     async with Person.connected(app, asgi(app, Settings()), *Scope) as person:
         yield person
+
+
+@pytest.fixture
+async def stranger(app: App) -> AsyncIterator[Person]:
+    """Somebody connected to another vault."""
+    async with Person.connected(app, asgi(app, Settings()), *Scope, vault="other") as person:
+        yield person

@@ -4,9 +4,12 @@ import asyncio
 
 import pytest
 
+from archivist.app import assemble
 from archivist.domain.access import Scope
-from archivist.domain.errors import ConfirmationRequired, InsufficientScope, InvalidArgument
+from archivist.domain.errors import ConfirmationRequired, InsufficientScope, InvalidArgument, Unavailable
+from archivist.embedders.hashed import HashedEmbedder
 from archivist.services.deletion import DELETE_ALL, DELETE_SELECTED
+from archivist.storage.sqlite.stores import SqliteStores
 from tests.builders import an_id
 
 pytestmark = pytest.mark.anyio
@@ -105,6 +108,37 @@ async def test_forgetting_all_empties_this_vault_and_no_other(app, me, other):
     assert await found(app, me, "mine") == []
     assert len(await ids(app, other)) == 30
     assert (await app.deletion.forget_all(me, DELETE_ALL)).memories == 0
+
+
+class Busy:
+    """A vault that another program holds whenever its files are to be scrubbed."""
+
+    def __init__(self, database):
+        self._database = database
+
+    def __getattr__(self, name):
+        return getattr(self._database, name)
+
+    async def scrub(self):
+        raise Unavailable("the store is busy with another program; try again")
+
+
+class BusyStores(SqliteStores):
+    async def vault(self, vault, *, writable=True):
+        return Busy(await super().vault(vault, writable=writable))
+
+
+async def test_a_deletion_whose_erasure_is_held_up_is_answered_as_removed_and_stays_wanted(tmp_path, clock):
+    app = assemble(BusyStores(tmp_path / "busy", now=clock), HashedEmbedder(), clock)
+    me = await app.local()
+    for text in ("walrus", "quokka"):
+        await app.memories.store(me, text=text)
+    one = await app.deletion.delete(me, (await ids(app, me))[:1], DELETE_SELECTED)
+    rest = await app.deletion.forget_all(me, DELETE_ALL)
+    status = await app.status.of(me)
+    await app.close()
+    assert (len(one.deleted), one.state, rest.memories, rest.state) == (1, "removed", 1, "removed")
+    assert status.erasing
 
 
 async def test_the_text_of_a_deleted_memory_can_honestly_be_stored_anew(app, me):

@@ -5,6 +5,8 @@ import pytest
 from archivist.app import OWNER
 from archivist.domain.access import ALL_SCOPES, Scope
 from archivist.domain.errors import InsufficientScope, NotFound, Unauthenticated
+from archivist.domain.ids import CONTROL
+from archivist.storage import audit
 
 pytestmark = pytest.mark.anyio
 READ_WRITE = frozenset({Scope.READ, Scope.WRITE})
@@ -71,6 +73,14 @@ async def test_a_forgotten_key_is_gone_from_the_list(app, me):
     assert await app.keys.list(OWNER) == []
     with pytest.raises(Unauthenticated):
         await app.keys.authenticate(secret)
+
+
+async def test_the_trail_of_the_control_database_holds_the_whole_life_of_a_key(app, me):
+    key, _ = await app.keys.create(me, name="", scopes=READ_WRITE)
+    await app.keys.revoke(OWNER, key.id)
+    await app.keys.forget(OWNER, key.id)
+    trail = [act.action for act in await audit.recent(await app.stores.control(), CONTROL, 9) if act.target == key.id]
+    assert sorted(trail) == ["keys create", "keys forget", "keys revoke"]
 
 
 async def test_sec_125_a_key_works_for_its_own_vault_only(app, me, other):

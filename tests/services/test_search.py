@@ -4,8 +4,12 @@ from datetime import timedelta
 
 import pytest
 
+from archivist.app import assemble
 from archivist.domain.access import Scope
-from archivist.domain.errors import InsufficientScope, InvalidArgument
+from archivist.domain.errors import EmbedderUnavailable, InsufficientScope, InvalidArgument
+from archivist.embedders.embedder import Floats
+from archivist.embedders.hashed import HashedEmbedder
+from archivist.storage.sqlite.stores import SqliteStores
 from tests.builders import NOON
 
 pytestmark = pytest.mark.anyio
@@ -61,6 +65,23 @@ async def test_an_empty_vault_says_where_to_look(app, me):
     answer = await app.search.search(me, query="anything")
     assert answer.rows == []
     assert "memory_status" in answer.note
+
+
+class Refusing(HashedEmbedder):
+    """Ready, but it takes no question."""
+
+    async def query(self, text: str) -> Floats:
+        raise EmbedderUnavailable(f"refused {len(text)} characters")
+
+
+async def test_an_answer_by_words_alone_says_so_also_when_only_this_query_has_no_vector(tmp_path, clock):
+    app = assemble(SqliteStores(tmp_path / "refusing", now=clock), Refusing(), clock)
+    await app.embedder.start()
+    me = await app.local()
+    await app.memories.store(me, text="the boat is blue")
+    answer = await app.search.search(me, query="boat")
+    await app.close()
+    assert (len(answer.rows), answer.note) == (1, "Found by words alone: refused 4 characters")
 
 
 async def test_searching_needs_read(app, me):

@@ -5,6 +5,8 @@ import json
 import pytest
 
 from archivist.domain.errors import InvalidArgument
+from archivist.storage.schema import memories
+from archivist.transfer.jsonl import LONGEST
 from tests.builders import an_id
 
 pytestmark = pytest.mark.anyio
@@ -76,6 +78,12 @@ async def a_line(app, me, **changes):
         ({"tags": ["x"] * 3 + [str(n) for n in range(60)]}, "line 1, tags"),
         ({"version": True}, "line 1, version"),
         ({"archivist": 2}, "line 1, archivist"),
+        ({"created": "9999-12-31T23:59:59-14:00"}, "line 1, created"),
+        ({"event": "0001-01-01T00:00:00+14:00"}, "line 1, event"),
+        ({"language": "x" * 17}, "line 1, language"),
+        ({"project": "x" * 401}, "line 1, project"),
+        ({"batch": "x" * 37}, "line 1, batch"),
+        ({"sources": [{"id": an_id(9), "version": 1, "batch": "x" * 37}]}, "line 1, sources"),
     ],
 )
 async def test_a_wrong_line_is_named_with_its_field_and_not_echoed(app, me, other, changes, named):
@@ -93,6 +101,21 @@ async def test_what_is_no_line_of_ours_is_refused(app, me, line):
         await app.transfer.load(me, [line])
 
 
+async def test_an_archived_memory_is_neither_found_nor_among_the_latest(app, me, other):
+    await app.transfer.load(other, [await a_line(app, me, text="quokka", archived=True)])
+    status = await app.status.of(other)
+    assert (status.memories, status.archived) == (0, 1)
+    assert await app.memories.recent(other, 9) == []
+    assert (await app.search.search(other, query="quokka")).rows == []
+    assert (await app.search.by_date(other, start="2026-01-01", end="2027-01-01")).rows == []
+
+
 async def test_empty_lines_are_passed_over(app, me, other):
     await app.memories.store(me, text="one")
     assert (await app.transfer.load(other, [b"\n", *await exported(app, me), b"  \n"])).stored == 1
+
+
+def test_no_line_that_is_let_in_is_longer_than_its_column():
+    columns = {name: getattr(memories.c[name].type, "length", None) for name in LONGEST}
+    assert {name for name, length in columns.items() if length is not None and length < LONGEST[name]} == set()
+    assert len([length for length in columns.values() if length is not None]) > 5

@@ -24,15 +24,17 @@ def keys_command() -> None:
 @keys_command.command("create")
 @vault_option
 @click.option("--name", default="", help="What to call it in the list.")
-@click.option("--scopes", type=Scopes(), default=READ_WRITE, help="read,write,reflect,delete; default read,write.")
+@click.option("--scopes", type=Scopes(), help="read,write,reflect,delete; default read,write.")
 @click.option("--read-only", is_flag=True, help="The same as --scopes read.")
 @json_option
 @data_option
 def create(  # noqa: PLR0917 — click gives them by name
-    vault: str | None, name: str, scopes: frozenset[Scope], read_only: bool, as_json: bool, data: Path | None
+    vault: str | None, name: str, scopes: frozenset[Scope] | None, read_only: bool, as_json: bool, data: Path | None
 ) -> None:
     """Make a key. It is printed once, alone on stdout, and kept nowhere: store it where the client reads it."""
-    wanted = frozenset({Scope.READ}) if read_only else scopes
+    if read_only and scopes is not None:
+        raise click.UsageError("--read-only and --scopes say two things; give one")
+    wanted = frozenset({Scope.READ}) if read_only else scopes or READ_WRITE
 
     async def make() -> tuple[Key, str]:
         async with opened(settings_of(data=data)) as app:

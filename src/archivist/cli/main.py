@@ -65,3 +65,7 @@ def main() -> None:
     except ArchivistError as error:
         click.echo(f"archivist: {error.detail}", err=True)
         sys.exit(1)
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        click.echo(f"archivist: {place}{error.strerror or type(error).__name__}", err=True)
+        sys.exit(1)

@@ -5,15 +5,17 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
-from archivist.app import App, build
 from archivist.domain.access import Scope, parse_scopes
 from archivist.domain.errors import InvalidArgument
 from archivist.settings import Settings, load
 from archivist.telemetry.logging import configure
+
+if TYPE_CHECKING:
+    from archivist.app import App
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -26,9 +28,9 @@ class Progress(Protocol):
 
 def data_option(command: F) -> F:
     """`--data DIR`, on every command."""
-    return click.option(
-        "--data", type=click.Path(path_type=Path), help="The data folder; default ARCHIVIST_DATA, else the platform's."
-    )(command)
+    return click.option("--data", type=Folder(), help="The data folder; default ARCHIVIST_DATA, else the platform's.")(
+        command
+    )
 
 
 def json_option(command: F) -> F:
@@ -39,6 +41,20 @@ def json_option(command: F) -> F:
 def vault_option(command: F) -> F:
     """`--vault NAME`; the personal vault without it."""
     return click.option("--vault", metavar="NAME", help="The vault; default your personal one.")(command)
+
+
+class Folder(click.Path):
+    """The path of a folder. An empty word, which a shell makes of an unset variable, is not taken for this folder."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        if not os.fspath(value):
+            self.fail("must not be empty", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 class Scopes(click.ParamType[frozenset[Scope]]):
@@ -63,8 +79,10 @@ def settings_of(*, serving: bool = False, **given: object) -> Settings:
 
 
 @asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[App]:
+async def opened(settings: Settings) -> AsyncIterator["App"]:
     """The services without workers, for a command that does one thing and ends."""
+    from archivist.app import build  # half a second of imports, for which `archivist stdio` does not wait
+
     app = build(settings, progress=lambda line: click.echo(line, err=True))
     try:
         yield app

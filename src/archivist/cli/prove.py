@@ -126,7 +126,8 @@ async def _server(settings: Settings, url: str | None, key: str, proof: Proof) -
     if url is not None:
         raise Refused(f"no server at {url} serves this data folder; leave --url out to start one for the moment")
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "archivist", "serve", "--port", "0", "--data", str(settings.data)),
+        *(sys.executable, "-m", "archivist", "serve", "--data", str(settings.data)),
+        *("--host", "127.0.0.1", "--port", "0", "--public-url", ""),  # its own address, whatever the settings say
         stderr=asyncio.subprocess.PIPE,
     )
     try:

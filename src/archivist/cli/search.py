@@ -7,6 +7,8 @@ from pathlib import Path
 import click
 
 from archivist.cli.options import data_option, json_option, opened, settings_of, vault_option
+from archivist.domain.limits import SEARCH_DEFAULT, SEARCH_LIMIT
+from archivist.domain.memories import in_one_line
 from archivist.domain.queries import Ranked
 from archivist.domain.times import iso
 from archivist.services.search import Found
@@ -14,7 +16,7 @@ from archivist.services.search import Found
 
 @click.command("search")
 @click.argument("words", nargs=-1, required=True)
-@click.option("--limit", type=click.IntRange(1, 500), default=10, show_default=True)
+@click.option("--limit", type=click.IntRange(1, SEARCH_LIMIT), default=SEARCH_DEFAULT, show_default=True)
 @vault_option
 @json_option
 @data_option
@@ -34,7 +36,7 @@ def search_command(words: tuple[str, ...], limit: int, vault: str | None, as_jso
         click.echo(json.dumps({"results": rows, "note": found.note}, ensure_ascii=False))
         return
     for row in found.rows:
-        click.echo(f"{row.score:.2f}  {row.memory.event:%Y-%m-%d}  {row.memory.id}  {row.memory.title}")
+        click.echo(f"{row.score:.2f}  {row.memory.event:%Y-%m-%d}  {row.memory.id}  {in_one_line(row.memory.title)}")
     if found.note:
         click.echo(found.note, err=True)
 

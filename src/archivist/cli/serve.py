@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import os
+import shlex
 import signal
 import socket
 from collections.abc import Iterator
@@ -88,7 +89,7 @@ def _told_to_stop(server: uvicorn.Server) -> Iterator[None]:
 
 def _greet(settings: Settings) -> None:
     own = os.environ.get("ARCHIVIST_DATA") is None and settings.data != Settings().data
-    where = f" --data {settings.data}" if own else ""
+    where = f" --data {shlex.quote(str(settings.data))}" if own else ""
     click.echo(f"Archivist is ready.  MCP address: {address(settings)}/mcp", err=True)
     click.echo(f"  make a key:   archivist keys create{where}", err=True)
     click.echo(f"  see it work:  archivist prove{where}", err=True)

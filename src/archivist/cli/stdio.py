@@ -2,13 +2,16 @@
 
 import asyncio
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from archivist.app import build
 from archivist.cli.options import Scopes, data_option, settings_of, vault_option
 from archivist.domain.access import Scope
 from archivist.mcp.stdio import protocol_streams, serve
+
+if TYPE_CHECKING:
+    from archivist.app import App
 
 DEFAULT = frozenset({Scope.READ, Scope.WRITE, Scope.REFLECT})
 
@@ -21,12 +24,11 @@ DEFAULT = frozenset({Scope.READ, Scope.WRITE, Scope.REFLECT})
 def stdio_command(vault: str | None, scopes: frozenset[Scope], data: Path | None) -> None:
     """Serve the tools over stdio. A local client starts this itself; stdout carries the protocol only."""
     with protocol_streams() as (source, sink):  # around all of it: closing may print too
-        app = build(settings_of(serving=True, data=data), progress=lambda line: click.echo(line, err=True), lazy=True)
+        settings = settings_of(serving=True, data=data)
 
-        async def run() -> None:
-            try:
-                await serve(app, lambda: app.local(vault, scopes, by="stdio"), source, sink)
-            finally:
-                await app.close()
+        def services() -> "App":
+            from archivist.app import build  # half a second of imports, for which the catalogue does not wait
 
-        asyncio.run(run())
+            return build(settings, progress=lambda line: click.echo(line, err=True), lazy=True)
+
+        asyncio.run(serve(services, lambda app: app.local(vault, scopes, by="stdio"), source, sink))

@@ -4,15 +4,16 @@ import asyncio
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 import click
 
 from archivist.app import App
-from archivist.cli.options import Progress, bar, data_option, json_option, opened, settings_of, vault_option
+from archivist.cli.options import Folder, Progress, bar, data_option, json_option, opened, settings_of, vault_option
 from archivist.domain.access import Principal
-from archivist.domain.errors import InvalidArgument
+from archivist.domain.errors import InvalidArgument, Refused
 from archivist.services.transfer import Imported
 from archivist.transfer.jsonl import LINE_BYTES
 
@@ -36,12 +37,8 @@ def export_command(vault: str | None, output: Path | None, data: Path | None) ->
         asyncio.run(write(sys.stdout.buffer))
         sys.stdout.buffer.flush()
         return
-    try:
-        with output.open("xb") as out:
-            output.chmod(0o600)
-            count = asyncio.run(write(out))
-    except FileExistsError:
-        raise click.UsageError(f"{output} is there already; name a new file") from None
+    with _new_file(output) as out:
+        count = asyncio.run(write(out))
     click.echo(f"{count} memories written to {output}.", err=True)
 
 
@@ -72,7 +69,7 @@ def import_command(files: tuple[BinaryIO, ...], vault: str | None, as_json: bool
 
 
 @click.command("backup")
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=Folder())
 @json_option
 @data_option
 def backup_command(folder: Path, as_json: bool, data: Path | None) -> None:
@@ -87,6 +84,24 @@ def backup_command(folder: Path, as_json: bool, data: Path | None) -> None:
 
     files = asyncio.run(copy())
     click.echo(json.dumps({"files": files}) if as_json else f"{files} files copied to {folder}.")
+
+
+@contextmanager
+def _new_file(path: Path) -> Iterator[BinaryIO]:
+    """A private file for the time of a command; a command that fails leaves none behind."""
+    try:
+        out = path.open("xb")
+        path.chmod(0o600)
+    except FileExistsError:
+        raise click.UsageError(f"{path} is there already; name a new file") from None
+    except OSError as error:
+        raise Refused(f"{path} cannot be written: {error.strerror}; name another file") from None
+    try:
+        with out:
+            yield out
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
 
 
 async def _give_vectors(app: App, who: Principal) -> None:

@@ -8,7 +8,8 @@ from archivist.domain.errors import InvalidArgument
 from archivist.domain.ids import MemoryId, is_uuid
 from archivist.domain.times import LATEST, iso
 
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_MOMENT = re.compile(r"[0-9W-]{8,10}[Tt ][0-9:.,]{2,24} ?([Zz]|[+-][0-9:]{2,8})?")
+"""What a moment is made of. Python's reader takes any letter before the time, and any number of digits at the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +56,14 @@ def _bound(field: str, text: str, *, whole_day: bool) -> Bound:
 
 
 def _moment(written: str, *, whole_day: bool) -> datetime:
-    if _DAY.fullmatch(written):
-        midnight = datetime.combine(date.fromisoformat(written), datetime.min.time(), UTC)
-        if not whole_day:
-            return midnight
-        return midnight + timedelta(days=1) if midnight.date() < LATEST.date() else LATEST
-    moment = datetime.fromisoformat(written)
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return moment.astimezone(UTC)
+    try:
+        day = date.fromisoformat(written)
+    except ValueError:
+        if not _MOMENT.fullmatch(written):
+            raise
+        moment = datetime.fromisoformat(written)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    midnight = datetime.combine(day, datetime.min.time(), UTC)
+    if not whole_day:
+        return midnight
+    return midnight + timedelta(days=1) if day < LATEST.date() else LATEST

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from archivist.domain.access import Principal, Scope
-from archivist.domain.errors import Unauthenticated
+from archivist.domain.errors import InvalidArgument, Unauthenticated
 from archivist.domain.ids import KeyId, UserId, VaultId
+from archivist.domain.limits import KEY_NAME_LENGTH
 
 FULL, READ_ONLY = "mk_", "mk_ro_"
 _ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
@@ -54,6 +55,18 @@ class Presented:
 
     digest: str
     most: frozenset[Scope]
+
+
+def checked_name(name: str) -> str:
+    """What a key is called, without surrounding blanks; may be empty.
+
+    Raises:
+        InvalidArgument: too long, or with characters that a list cannot show.
+    """
+    name = name.strip()
+    if len(name) > KEY_NAME_LENGTH or not name.isprintable():
+        raise InvalidArgument("name", f"must be at most {KEY_NAME_LENGTH} printable characters")
+    return name
 
 
 def new_secret(*, read_only: bool) -> str:

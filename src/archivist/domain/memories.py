@@ -95,6 +95,11 @@ def title_of(text: str) -> str:
     return text.strip().split("\n", 1)[0].strip()[:TITLE_LENGTH]
 
 
+def in_one_line(text: str) -> str:
+    """`text` for a place among words of ours: what breaks a line, moves a cursor or hides is spelled out, `\\u001b`."""
+    return "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in text)
+
+
 def count_tokens(text: str) -> int:
     """An estimate of what `text` costs a model: a token for every four bytes of UTF-8, rounded up, at least one.
 

@@ -23,4 +23,4 @@ def moment(microseconds: int) -> datetime:
 
 def iso(moment: datetime) -> str:
     """`2026-11-30T12:00:00.000000Z`: always UTC, always six digits, so that text order is time order."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"

@@ -49,7 +49,10 @@ class Embedder(Protocol):
         ...
 
     async def settle(self) -> None:
-        """Return once the state is not `preparing`: for callers that would rather wait than go without vectors."""
+        """Return once the state is not `preparing`, or nobody can say when it will end, as with a server that is away.
+
+        For callers that would rather wait than go without vectors.
+        """
         ...
 
     async def close(self) -> None:

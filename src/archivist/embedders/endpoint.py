@@ -95,11 +95,13 @@ def endpoint(address: str, model: str, key: str, timeout: float) -> Endpoint:
     """From settings: `address` may be a server's root, its `/v1`, or the whole address of the operation.
 
     Raises:
-        Refused: the address cannot be one, or there is no model.
+        Refused: the address cannot be one, there is no model, or the key cannot be sent.
     """
     parts = _checked(address)
     if not model:
         raise Refused("embedder_model: must name a model of the embedding server")
+    if not (key.isascii() and key.isprintable()):
+        raise Refused("embedder_key: must be printable ASCII, as a header can carry it")
     path = parts.path.rstrip("/")
     if not path.endswith("/embeddings"):
         path += "/embeddings" if path.endswith("/v1") else "/v1/embeddings"
@@ -110,7 +112,8 @@ def _checked(address: str) -> SplitResult:
     try:
         parts = urlsplit(address)
         fits = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:  # brackets or port make no sense
+        httpx2.URL(address)
+    except (ValueError, httpx2.InvalidURL):  # brackets, port or letters make no sense
         fits = False
     if not fits or parts.username or parts.password or parts.query:
         raise Refused("embedder: must be an http or https address without a user, password or query")

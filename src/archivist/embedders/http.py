@@ -110,7 +110,7 @@ class HttpEmbedder:
             except Misconfigured as error:
                 return self._be("failed", error.detail)
             except EmbedderUnavailable as error:
-                self._status = "preparing", f"{error.detail}; it is asked again until it does"
+                self._be("preparing", f"{error.detail}; it is asked again until it does")
             else:
                 return self._be("ready", f"model {self.space} of the embedding server")
             await asyncio.sleep(pause)

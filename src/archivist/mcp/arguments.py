@@ -27,11 +27,13 @@ Given = TypeVar("Given", bound=Arguments)
 def parse(model: type[Given], values: dict[str, Any]) -> Given:
     """The arguments as the tool takes them. An empty string or null for an optional one counts as left out.
 
+    An argument that the tool does not have is refused even so: it may be one that its caller relies on.
+
     Raises:
         InvalidArgument: one is unknown, missing, of the wrong type, or not valid Unicode.
     """
-    required = required_names(model)
-    given = {name: value for name, value in values.items() if name in required or value not in ("", None)}
+    optional = optional_names(model)
+    given = {name: value for name, value in values.items() if name not in optional or value not in ("", None)}
     for name, value in given.items():
         if lone_surrogate([name, value]):
             raise InvalidArgument(_shown(name), "must be valid Unicode, without lone surrogates")
@@ -53,9 +55,9 @@ def schema(model: type[Arguments]) -> Schema:
 
 
 @cache
-def required_names(model: type[Arguments]) -> frozenset[str]:
-    """The arguments that cannot be left out, as callers spell them."""
-    return frozenset(field.alias or name for name, field in model.model_fields.items() if field.is_required())
+def optional_names(model: type[Arguments]) -> frozenset[str]:
+    """The arguments that can be left out, as callers spell them."""
+    return frozenset(field.alias or name for name, field in model.model_fields.items() if not field.is_required())
 
 
 def _invalid(model: type[Arguments], error: ErrorDetails) -> InvalidArgument:

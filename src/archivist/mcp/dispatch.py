@@ -1,7 +1,6 @@
 """From one message to its answer, through the SDK's registry: the same for HTTP and stdio, for both eras."""
 
 import logging
-import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -28,11 +27,13 @@ from archivist.mcp.rpc import (
     error,
     result,
 )
+from archivist.telemetry.logging import place_of
 
 Emit = Callable[[dict[str, Any]], Awaitable[None]]
 """Sends one notification to the client on the way to the answer."""
 
 logger = logging.getLogger("archivist.mcp")
+_MEMBERS = frozenset({"name", "arguments", "uri", "cursor", "_meta", "protocolVersion", "capabilities", "clientInfo"})
 _STATUS = {INVALID_PARAMS: 400, INVALID_REQUEST: 400, METHOD_NOT_FOUND: 404, -32021: 400}
 
 
@@ -47,9 +48,13 @@ class Exchange:
     emit: Emit
     progress_token: str | int | None
     transport: TransportContext
-    cancel_requested: anyio.Event
     message_metadata: MessageMetadata = None
     can_send_request: bool = False
+
+    @property
+    def cancel_requested(self) -> anyio.Event:
+        """Never set: whoever stops a request cancels the task that carries it out."""
+        return anyio.Event()
 
     async def send_raw_request(
         self,
@@ -96,7 +101,7 @@ async def answer(
     Raises nothing: what a handler did not mean to raise is logged, without its text, and answered as an internal
     error.
     """
-    exchange = Exchange(message.id, emit, _token(message.meta.get("progressToken")), _TRANSPORT, anyio.Event())
+    exchange = Exchange(message.id, emit, _token(message.meta.get("progressToken")), _TRANSPORT)
     connection = Connection(exchange, protocol_version=version)  # who the client says it is decides nothing here
     connection.initialized.set()
     try:
@@ -104,8 +109,8 @@ async def answer(
         value = await runner.on_request(exchange, message.method, message.params)
     except MCPError as exc:
         return _error(message, version, exc.error.code, exc.error.message, exc.error.data)
-    except ValidationError:
-        return _error(message, version, INVALID_PARAMS, f"params: not what {message.method} takes")
+    except ValidationError as exc:
+        return _error(message, version, INVALID_PARAMS, f"{_place(exc)}: not what {message.method} takes")
     except Exception as exc:
         log_unexpected(exc, reference)
         return _error(message, version, INTERNAL_ERROR, f"internal error; the server's log has it as {reference}")
@@ -113,9 +118,8 @@ async def answer(
 
 
 def log_unexpected(exc: BaseException, reference: str) -> None:
-    """Log where an exception came from and its class. Its text stays out: it may quote what a caller sent or stored."""
-    frames = "".join(traceback.format_tb(exc.__traceback__))
-    logger.error("unexpected %s in request %s\n%s", type(exc).__qualname__, reference, frames)
+    """Log the class of an exception and where it came from."""
+    logger.error("unexpected %s in request %s\n%s", type(exc).__qualname__, reference, place_of(exc))
 
 
 def _error(message: Message, version: str, code: int, text: str, data: Any = None) -> Answer:
@@ -125,6 +129,12 @@ def _error(message: Message, version: str, code: int, text: str, data: Any = Non
     if code == METHOD_NOT_FOUND or data == "":
         data = None
     return Answer(error(message.id, code, text, data), _STATUS.get(code, 200) if modern else 200)
+
+
+def _place(invalid: ValidationError) -> str:
+    """`params.arguments`: the member of the parameters that is wrong or missing. What is inside it goes unnamed."""
+    place = invalid.errors(include_url=False, include_context=False, include_input=False)[0]["loc"]
+    return next((f"params.{part}" for part in place if part in _MEMBERS), "params")
 
 
 def _token(value: Any) -> str | int | None:

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Awaitable
 from typing import TypeVar
 
-import anyio
 from starlette.types import Receive
 
 GRACE = 0.05
@@ -16,19 +15,23 @@ Found = TypeVar("Found")
 async def unless_gone(receive: Receive, work: Awaitable[Found]) -> Found | None:
     """What `work` comes to; None if the client hung up first, which cancels it."""
     listening: list[asyncio.Task[None]] = []
-    with anyio.CancelScope() as scope:
-        loop = asyncio.get_running_loop()
-        timer = loop.call_later(GRACE, lambda: listening.append(loop.create_task(_listen(receive, scope))))
-        try:
-            return await work
-        finally:
-            timer.cancel()
-            for task in listening:
-                task.cancel()
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(None) as patience:
+            timer = loop.call_later(GRACE, lambda: listening.append(loop.create_task(_listen(receive, patience))))
+            try:
+                return await work
+            finally:
+                timer.cancel()
+                for task in listening:
+                    task.cancel()
+    except TimeoutError:
+        if not patience.expired():  # the work's own
+            raise
     return None
 
 
-async def _listen(receive: Receive, scope: anyio.CancelScope) -> None:
+async def _listen(receive: Receive, patience: asyncio.Timeout) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-    scope.cancel()
+    patience.reschedule(asyncio.get_running_loop().time())

@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # only a type: the services must not be loaded before the cat
 _CHUNK = 65_536
 """Bytes read at once, at most."""
 _CANCELLED = "notifications/cancelled"
+_BREAKS = tuple((letter.encode(), rb"\u%04x" % ord(letter)) for letter in "\x85\u2028\u2029")
 
 
 @contextmanager
@@ -45,6 +46,8 @@ def protocol_streams() -> Iterator[tuple[FileIO, FileIO]]:
     """
     sys.stdout.flush()
     incoming, outgoing = os.dup(0), os.dup(1)
+    for stream in (incoming, outgoing):
+        os.set_blocking(stream, True)  # some programs hand over their own ends, which do not wait
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
@@ -57,33 +60,47 @@ def protocol_streams() -> Iterator[tuple[FileIO, FileIO]]:
             os.dup2(sink.fileno(), 1)
 
 
-async def serve(app: App, local: Callable[[], Awaitable[Principal]], source: FileIO, sink: FileIO) -> None:
+async def serve(
+    build: Callable[[], App], local: Callable[[App], Awaitable[Principal]], source: FileIO, sink: FileIO
+) -> None:
     """Serve the vault tools on the protocol's streams until the input ends.
 
-    The catalogue is answered before `app` is started; it is started after the first answer, or when a request
-    touches memories. The caller closes it.
+    The catalogue is answered before there are services; they are built and started after the first answer, or when
+    a request touches memories, and closed at the end.
 
-    local: who asks, once the data is open.
+    build: the services; called once, in another thread. local: who asks, once the data is open.
     """
-    await converse(vault.registry(), Opening(app, local), source, sink)
+    opening = Opening(build, local)
+    try:
+        await converse(vault.registry(), opening, source, sink)
+    finally:
+        await opening.close()
 
 
 class Opening:
     """The services and who asks of them, made ready once."""
 
-    def __init__(self, app: App, local: Callable[[], Awaitable[Principal]]) -> None:
-        self._app, self._local = app, local
+    def __init__(self, build: Callable[[], App], local: Callable[[App], Awaitable[Principal]]) -> None:
+        self._build, self._local = build, local
+        self._app: App | None = None
         self._call: Call | None = None
         self._opening = anyio.Lock()
 
     async def __call__(self) -> Call:
         """Raises an ArchivistError, each time, while the data cannot be opened."""
         async with self._opening:
+            if self._app is None:
+                self._app = await to_thread.run_sync(self._build)
             if self._call is None:
-                who = await self._local()  # first: it can fail, and an app is started only once
+                who = await self._local(self._app)  # first: it can fail, and an app is started only once
                 await self._app.start()
                 self._call = Call(self._app, who)
         return self._call
+
+    async def close(self) -> None:
+        """Let go of what was opened."""
+        if self._app is not None:
+            await self._app.close()
 
 
 async def converse(registry: Registry, opened: Callable[[], Awaitable[Any]], source: FileIO, sink: FileIO) -> None:
@@ -104,8 +121,13 @@ class Conversation:
         self._running: dict[Id, anyio.CancelScope | None] = {}
         self._writing = anyio.Lock()
         self._answered, self._early = anyio.Event(), anyio.CancelScope()
+        self._listened_to = anyio.CancelScope()
 
     async def run(self) -> None:
+        with self._listened_to:
+            await self._converse()
+
+    async def _converse(self) -> None:
         lines = Lines(BODY_BYTES)
         async with self._chunks() as chunks, anyio.create_task_group() as tasks:
             tasks.start_soon(self._open_early)
@@ -205,15 +227,25 @@ class Conversation:
         return None if message.id is None else await self._answer(message, version)
 
     async def _write(self, message: Any) -> None:
-        line = wire.write(message) + b"\n"
+        line = _one_line(wire.write(message)) + b"\n"
         async with self._writing:
-            await to_thread.run_sync(self._put, line)
+            try:
+                await to_thread.run_sync(self._put, line)
+            except BrokenPipeError:  # the client is gone, even if its other end is still open
+                self._listened_to.cancel()
         self._answered.set()
 
     def _put(self, line: bytes) -> None:
         unsent = memoryview(line)
         while unsent:
             unsent = unsent[self._sink.write(unsent) or 0 :]
+
+
+def _one_line(message: bytes) -> bytes:
+    """`message` without the characters at which some readers of lines break them, though JSON lets them stand."""
+    for raw, escaped in _BREAKS:
+        message = message.replace(raw, escaped)
+    return message
 
 
 def _pump(source: FileIO, send: MemoryObjectSendStream[bytes], loop: lowlevel.EventLoopToken) -> None:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from archivist.domain.memories import Memory
+from archivist.domain.memories import Memory, in_one_line
 from archivist.domain.queries import Ranked
 from archivist.domain.times import iso
 
@@ -60,8 +60,4 @@ def _item(number: int, ranked: Ranked) -> str:
 
 def _quoted(value: Any) -> str:
     """On one line and in quotation marks, whatever it holds."""
-    return "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in _json(value))
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return in_one_line(json.dumps(value, ensure_ascii=False))

@@ -18,26 +18,38 @@ from archivist.storage import memories as stored
 from archivist.storage.database import Write
 
 
+def terms_of(memory: Memory) -> str:
+    """The words that it is found by, as they are indexed."""
+    return " ".join(analyse(findable_text(memory)))
+
+
 @dataclass(frozen=True, slots=True)
 class Entries:
     """Every method returns (the beginning of) one batch. `head`: where the log stood when the caller decided."""
 
     keywords: KeywordIndex
 
-    def put(self, memory: Memory, head: Head, now: datetime, made: Floats | None, space: str) -> list[Write]:
-        """Keep a new memory. made: its vectors, (windows, d), of `space`; None leaves it waiting for them."""
-        terms = " ".join(analyse(findable_text(memory)))
+    def put(
+        self, memory: Memory, head: Head, now: datetime, made: Floats | None, space: str, *, terms: str | None = None
+    ) -> list[Write]:
+        """Keep a new memory. made: its vectors, (windows, d), of `space`; without those that are wanted it waits.
+
+        terms: its `terms_of`, from a caller who had the time to find them.
+        """
         return [
             *_log(memory, head, now, "put"),
-            *stored.insert(memory, terms),
+            *stored.insert(memory, terms_of(memory) if terms is None else terms),
             self.keywords.insert(memory.vault, memory.id),
-            *(_vectors(memory, made, space) if made is not None else [pending.insert(memory.vault, memory.id)]),
+            *(_vectors(memory, made, space) if made is not None else []),
+            pending.insert(memory.vault, memory.id)
+            if made is None
+            else pending.insert_unless_wanted(memory.vault, memory.id, space),
         ]
 
     def embed(self, memory: Memory, head: Head, now: datetime, made: Floats, space: str) -> list[Write]:
-        """Replace the vectors of a memory that waits for them; conflicts if it does not wait any more."""
+        """Replace the vectors of a memory that waits; conflicts if it does not any more, or not for `space`."""
         return [
-            pending.remove(memory.vault, memory.id),
+            pending.remove(memory.vault, memory.id, space),
             vectors.drop(memory.vault, [memory.id]),
             *_vectors(memory, made, space),
             *_log(memory, head, now, "embed"),
@@ -69,8 +81,8 @@ class Entries:
     def clear(self, vault: VaultId, head: Head, now: datetime) -> list[Write]:
         """Delete everything that the vault remembers. The last write is the one that deletes the memories."""
         return [
-            heads.erasing(vault),
             *changes.append(vault, head.epoch, kind="vault", id="", version=0, op="clear", at=now),
+            heads.erasing(vault),
             tombstones.bury_all(vault, now),
             self.keywords.clear(vault),
             vectors.clear(vault),

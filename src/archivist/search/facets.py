@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,7 +114,8 @@ class Facets:
         return np.where(self.docs[rows] == docs, rows, -1)
 
     def ids_of(self, rows: Rows) -> list[MemoryId]:
-        return [MemoryId(str(UUID(int=int(high) << 64 | int(low)))) for high, low in self._ids.values[rows]]
+        digits = [f"{high:016x}{low:016x}" for high, low in self._ids.values[rows].tolist()]
+        return [MemoryId(f"{d[:8]}-{d[8:12]}-{d[12:16]}-{d[16:20]}-{d[20:]}") for d in digits]
 
     def allowed(self, filters: Filters) -> Mask | None:
         """Which rows `filters` let through; None for all of them."""

@@ -12,8 +12,8 @@ from archivist.domain.changes import Head
 from archivist.domain.ids import VaultId
 from archivist.search.facets import Block, halves
 from archivist.search.vector.quantised import Bytes, Floats
-from archivist.storage.database import AT_ONCE, Database, Row
-from archivist.storage.schema import changes, heads, memories, vectors
+from archivist.storage.database import Database, Row
+from archivist.storage.schema import changes, memories, vectors
 
 PAGE = 20_000
 """Rows read at a time."""
@@ -26,7 +26,6 @@ _AFTER = sa.bindparam("after", type_=sa.BigInteger)
 _UPTO = sa.bindparam("upto", type_=sa.BigInteger)
 _IDS: sa.BindParameter[Any] = sa.bindparam("ids", expanding=True)
 _RANGE = (memories.c.doc > _AFTER, memories.c.doc <= _UPTO)
-_HEAD = sa.select(heads.c.epoch, heads.c.seq).where(heads.c.vault == _VAULT).execution_options(**AT_ONCE)
 _CHANGED = (
     sa.select(changes.c.seq, changes.c.id, changes.c.op)
     .where(changes.c.vault == _VAULT, changes.c.epoch == sa.bindparam("of_epoch", type_=sa.BigInteger))
@@ -72,12 +71,6 @@ class Vectors:
     docs: NDArray[np.int64]
     scales: Floats
     data: Bytes
-
-
-async def head(db: Database, vault: VaultId) -> Head:
-    """Where the vault's log stands; the beginning if it was never written."""
-    rows = await db.read(_HEAD, {"of_vault": vault})
-    return Head(rows[0]["epoch"], rows[0]["seq"]) if rows else Head(0, 0)
 
 
 async def changed(db: Database, vault: VaultId, since: Head, upto: int) -> Sequence[Row]:

@@ -20,6 +20,7 @@ from archivist.search.keyword.index import KeywordIndex
 from archivist.search.keyword.postings import Postings
 from archivist.search.vector.exact import Matrix
 from archivist.search.vector.quantised import Floats
+from archivist.storage import heads
 from archivist.storage.database import Database
 
 EVERYTHING = Filters()
@@ -138,7 +139,7 @@ class VaultIndex:
     # Following
 
     async def _follow(self, db: Database) -> None:
-        now = await loading.head(db, self.vault)
+        now = (await heads.read(db, self.vault)).head
         if now == self._head:
             return
         before, self._head = self._head, _UNREAD  # if this is cut short, the next one starts over

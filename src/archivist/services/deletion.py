@@ -1,6 +1,7 @@
 """Deleting: one path for every face. What is reported as gone was read back as gone."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -55,7 +56,7 @@ class Deletions:
     now: Callable[[], datetime]
     new_id: Callable[[], str]
     erasure_wanted: Callable[[Principal], None]
-    """Told when bytes could not be erased at once, because somebody was reading."""
+    """Told when bytes could not be erased at once, because somebody was reading or writing."""
 
     async def delete(self, who: Principal, ids: Sequence[str], confirmation: str) -> Deletion:
         """Delete the memories of `ids` that are in this vault. Reflections built on them stay.
@@ -113,10 +114,11 @@ class Deletions:
     async def _erase(self, db: Database, who: Principal, gone: Sequence[str]) -> State:
         if not gone:
             return "erased"
-        upto = (await heads.read(db, who.vault)).head.seq
-        if await db.scrub():
-            await db.apply([heads.erased(who.vault, upto)])
-            return "erased"
+        with suppress(Unavailable):  # what is gone stays gone; the worker goes on with its bytes
+            upto = (await heads.read(db, who.vault)).head.seq
+            if await db.scrub():
+                await db.apply([heads.erased(who.vault, upto)])
+                return "erased"
         self.erasure_wanted(who)
         return "removed"
 

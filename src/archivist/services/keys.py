@@ -1,7 +1,7 @@
 """API keys: making, listing, revoking, and recognising them on every request."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from archivist.domain import keys as rules
@@ -44,6 +44,7 @@ class Keys:
 
         Raises:
             InsufficientScope: a key asks, or for more than the caller may.
+            InvalidArgument: the name is outside its range.
         """
         _require_person(who, scopes)
         secret = rules.new_secret(read_only=scopes == {Scope.READ})
@@ -53,7 +54,7 @@ class Keys:
             vault=who.vault,
             digest=rules.digest_of(secret),
             start=secret[: rules.SHOWN],
-            name=name,
+            name=rules.checked_name(name),
             owner=who.user,
             scopes=scopes,
             created=now,
@@ -124,7 +125,8 @@ class Keys:
         head = (await heads.read(control, CONTROL)).head
         op: Op = "put" if action == "keys create" else "delete"
         log = changes.append(CONTROL, head.epoch, kind="key", id=key.id, version=1, op=op, at=now)
-        return [*log, audit.insert(entry(who, self.new_id(), now, action, target=key.id))]
+        act = entry(replace(who, vault=CONTROL), self.new_id(), now, action, target=key.id)
+        return [*log, audit.insert(act)]
 
 
 def _require_person(who: Principal, scopes: frozenset[Scope]) -> None:

@@ -1,5 +1,6 @@
 """Keeping a memory, and the latest ones."""
 
+import asyncio
 import hmac
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from archivist.domain.ids import MemoryId
 from archivist.domain.memories import Memory
 from archivist.domain.operations import permit
 from archivist.embedders.embedder import Embedder, Floats
-from archivist.search.entries import Entries
+from archivist.search.entries import Entries, terms_of
 from archivist.storage import audit, heads
 from archivist.storage import memories as stored
 from archivist.storage.database import Database
@@ -60,9 +61,9 @@ class Memories:
         if first := await stored.by_repeat(db, who.vault, memory.digest):
             return _answer(who, standing.secret, first, memory)
         wanted = standing.space in ("", self.embedder.space)  # else another process makes them, in its space
-        vectors = await self._vectors(memory) if wanted else None
+        vectors, terms = await self._vectors_and_terms(memory) if wanted else (None, None)
         batch = [
-            *self.entries.put(memory, standing.head, now, vectors, self.embedder.space),
+            *self.entries.put(memory, standing.head, now, vectors, self.embedder.space, terms=terms),
             audit.insert(entry(who, self.new_id(), now, "store_memory", target=id)),
         ]
         try:
@@ -76,12 +77,19 @@ class Memories:
         return _answer(who, standing.secret, memory, memory)
 
     async def recent(self, who: Principal, limit: int) -> Sequence[Memory]:
-        """The newest memories of all tiers, newest first."""
+        """The newest memories of all tiers, newest first; archived ones are left out."""
         permit(who, "memory://vault/recent")
         return await stored.recent(await self._reading(who), who.vault, limit)
 
     async def _reading(self, who: Principal) -> Database:
         return await self.stores.vault(who.vault, writable=who.may_change)
+
+    async def _vectors_and_terms(self, memory: Memory) -> tuple[Floats | None, str]:
+        """The words are looked for while the embedder works."""
+        making = asyncio.create_task(self._vectors(memory))
+        await asyncio.sleep(0)  # lets it begin
+        terms = terms_of(memory)
+        return await making, terms
 
     async def _vectors(self, memory: Memory) -> Floats | None:
         """None if the embedder cannot answer now: the memory is kept anyway, and gets its vectors later."""

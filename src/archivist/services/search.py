@@ -41,7 +41,6 @@ class Page:
     tokens: int
     truncated: bool
     next_to: str = ""
-    next_from: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +73,10 @@ class Search:
         query, limit = queries.checked_query(query), queries.checked_limit(limit)
         filters = queries.filters(tiers, importance)
         db = await self._reading(who)
-        rows = await self._ranked(db, who, query, limit, filters, neighbours=neighbours)
+        vector, missing = await self._vector(query)
+        rows = await self._ranked(db, who, query, vector, limit=limit, filters=filters, neighbours=neighbours)
         fitting = budget.fit(rows, RESULT_TOKENS)
-        return Found(fitting, self._note(filters, fitting), len(fitting) < len(rows))
+        return Found(fitting, _note(filters, fitting, missing), len(fitting) < len(rows))
 
     async def by_date(
         self,
@@ -104,35 +104,40 @@ class Search:
         if query is None:
             return await self._chronological(db, who, first, last, filters=filters, max_tokens=max_tokens)
         window = replace(filters, start=first.moment, end=last.moment)
-        rows = await self._ranked(db, who, queries.checked_query(query), SEARCH_LIMIT, window)
+        query = queries.checked_query(query)
+        vector, _ = await self._vector(query)
+        rows = await self._ranked(db, who, query, vector, limit=SEARCH_LIMIT, filters=window)
         return _page(budget.fit(rows, max_tokens), len(rows), first, last)
 
     async def _reading(self, who: Principal) -> Database:
         return await self.stores.vault(who.vault, writable=who.may_change)
 
     async def _ranked(
-        self, db: Database, who: Principal, query: str, limit: int, filters: Filters, *, neighbours: bool = False
+        self,
+        db: Database,
+        who: Principal,
+        query: str,
+        vector: Floats | None,
+        *,
+        limit: int,
+        filters: Filters,
+        neighbours: bool = False,
     ) -> list[Ranked]:
         """The rows of the best hits. A hit whose row is gone by now is dropped; of equal texts the best one stays."""
-        index = self.indexes.of(who.vault, self.embedder.space)
-        hits = await index.search(
-            db,
-            query_vector=await self._vector(query),
-            query_text=query,
-            limit=limit,
-            filters=filters,
-            neighbours=neighbours,
+        hits = await self.indexes.of(who.vault, self.embedder.space).search(
+            db, query_vector=vector, query_text=query, limit=limit, filters=filters, neighbours=neighbours
         )
         rows = await stored.find_many(db, who.vault, [hit.id for hit in hits])
         found = [Ranked(rows[hit.id], hit.score) for hit in hits if hit.id in rows]
         best = {row.memory.digest: row for row in reversed(found)}
         return [row for row in found if best[row.memory.digest] is row]
 
-    async def _vector(self, query: str) -> Floats | None:
+    async def _vector(self, query: str) -> tuple[Floats | None, str]:
+        """The query's vector, or why there is none now."""
         try:
-            return await self.embedder.query(query)
-        except EmbedderUnavailable:
-            return None
+            return await self.embedder.query(query), ""
+        except EmbedderUnavailable as error:
+            return None, error.detail
 
     async def _chronological(
         self, db: Database, who: Principal, first: Bound, last: Bound, *, filters: Filters, max_tokens: int
@@ -148,14 +153,14 @@ class Search:
             until = Bound(page[-1].event, page[-1].id)
         return _page(budget.fit(rows, max_tokens), len(rows), first, last)
 
-    def _note(self, filters: Filters, rows: Sequence[Ranked]) -> str:
-        if filters.importance is not None and filters.tiers == {1}:
-            return "Raw memories (tier 1) have no importance, so nothing can match; leave importance out."
-        if not rows:
-            return "Nothing found. memory_status says whether this vault holds anything."
-        if self.embedder.state != "ready":
-            return f"Found by words alone: {self.embedder.reason}"
-        return ""
+
+def _note(filters: Filters, rows: Sequence[Ranked], missing: str) -> str:
+    """What the reader should know. missing: why the query has no vector, empty if it has one."""
+    if filters.importance is not None and filters.tiers == {1}:
+        return "Raw memories (tier 1) have no importance, so nothing can match; leave importance out."
+    if not rows:
+        return "Nothing found. memory_status says whether this vault holds anything."
+    return f"Found by words alone: {missing}" if missing else ""
 
 
 def _page(fitting: Sequence[Ranked], of: int, first: Bound, last: Bound) -> Page:

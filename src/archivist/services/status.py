@@ -1,6 +1,6 @@
 """How a vault stands: what it holds, what this connection may do there, and what is under way."""
 
-import hmac
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -39,24 +39,35 @@ class Status:
 
 
 @dataclass(frozen=True, slots=True)
+class _Counted:
+    """What was found when the vault's log stood at `head`."""
+
+    head: Head
+    tally: Tally
+    pending: int
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
 class Statuses:
-    """Counting a large vault takes a while, so a tally is kept until the vault's log moves on."""
+    """Counting a large vault takes a while, so what was counted is kept until the vault's log moves on."""
 
     stores: Stores
     embedder: Embedder
-    tallies: dict[VaultId, tuple[Head, Tally, int]] = field(default_factory=dict)
+    _counted: dict[VaultId, _Counted] = field(default_factory=dict)
 
     async def of(self, who: Principal, operation: str = "memory_status") -> Status:
         """The state of the vault of `who`."""
         permit(who, operation)
         db = await self.stores.vault(who.vault, writable=who.may_change)
-        state = await heads.read(db, who.vault)
-        tally, waiting = await self._tally(db, who.vault, state.head)
-        control = await self.stores.control()
-        vault = await vaults.find(control, who.vault)
+        standing = await heads.read(db, who.vault)
+        counted = self._counted.get(who.vault)
+        if counted is None or counted.head != standing.head:
+            counted = self._counted[who.vault] = await self._count(db, who.vault, standing.head)
+        tally = counted.tally
         return Status(
-            vault_ref=reference(state.secret, who),
-            vault_kind=vault.kind if vault else "removed",
+            vault_ref=reference(standing.secret, who),
+            vault_kind=counted.kind,
             storage=db.dialect,
             memories=tally.memories,
             tokens=tally.tokens,
@@ -67,19 +78,17 @@ class Statuses:
             scopes=tuple(sorted(scope.value for scope in who.scopes)),
             embedder=self.embedder.state,
             embedder_reason=self.embedder.reason,
-            pending=waiting,
-            erasing=state.erasing > 0,
+            pending=counted.pending,
+            erasing=standing.erasing > 0,
         )
 
-    async def _tally(self, db: Database, vault: VaultId, head: Head) -> tuple[Tally, int]:
-        kept = self.tallies.get(vault)
-        if kept is None or kept[0] != head:
-            kept = (head, await stored.tally(db, vault), await pending.count(db, vault))
-            self.tallies[vault] = kept
-        return kept[1], kept[2]
+    async def _count(self, db: Database, vault: VaultId, head: Head) -> _Counted:
+        found = await vaults.find(await self.stores.control(), vault)
+        kind = found.kind if found else "removed"
+        return _Counted(head, await stored.tally(db, vault), await pending.count(db, vault), kind)
 
 
 def reference(secret: bytes, who: Principal) -> str:
     """A name for this vault as this credential sees it: stable, and of no use to anybody else."""
-    mark = hmac.digest(secret, f"vault:{len(who.vault)}:{who.vault}:{who.credential_id}".encode(), "sha256")
-    return f"vault-{mark.hex()[:16]}"
+    named = f"vault:{len(who.vault)}:{who.vault}:{who.credential_id}".encode()
+    return f"vault-{hashlib.blake2b(named, key=secret, digest_size=8).hexdigest()}"

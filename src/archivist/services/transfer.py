@@ -117,6 +117,7 @@ async def _sorted_out(db: Database, who: Principal, lines: Sequence[Line]) -> tu
             already += 1
         else:
             here.add(memory.id)
-            texts.add(memory.digest)
+            if memory.unique_text:
+                texts.add(memory.digest)
             fresh.append((memory, sources))
     return fresh, Imported(len(fresh), already, deleted)

@@ -31,9 +31,11 @@ class Vaults:
             InvalidArgument: the name is outside its range.
             Conflict: this person has a vault of that name.
         """
-        _require_person(who)
+        name = rules.checked_name(name)
+        if any(rules.folded(vault.name) == rules.folded(name) for vault in await self.list(who)):
+            raise _taken(name)  # before a room is made that nobody would ever enter
         now = self.now()
-        vault = Vault(id=VaultId(self.new_id()), name=rules.checked_name(name), kind=kind, owner=who.user, created=now)
+        vault = Vault(id=VaultId(self.new_id()), name=name, kind=kind, owner=who.user, created=now)
         await self.stores.create(vault.id)
         db = await self.stores.vault(vault.id)
         await db.apply([heads.make(vault.id, token_bytes(32))])
@@ -44,7 +46,7 @@ class Vaults:
         try:
             await control.apply([*log, stored.insert(vault), audit.insert(act)])
         except Conflict:
-            raise Conflict(f"there is a vault named {vault.name!r} already; choose another name") from None
+            raise _taken(name) from None
         return vault
 
     async def list(self, who: Principal) -> Sequence[Vault]:
@@ -70,6 +72,10 @@ class Vaults:
             return await self.create(who, PERSONAL_NAME, "personal")
         except Conflict:
             return await self.named(who, PERSONAL_NAME)
+
+
+def _taken(name: str) -> Conflict:
+    return Conflict(f"there is a vault named {name!r} already; choose another name")
 
 
 def _require_person(who: Principal) -> None:

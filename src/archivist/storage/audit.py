@@ -1,7 +1,6 @@
 """The audit trail: ids and counts, never text. Each entry lies with its effect."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 
 import sqlalchemy as sa
 
@@ -12,6 +11,7 @@ from archivist.storage.database import Database, Row, Write
 from archivist.storage.schema import audit
 
 _INSERT = sa.insert(audit)
+_COLUMNS = tuple(audit.c.keys())
 _RECENT = (
     sa.select(audit)
     .where(audit.c.vault == sa.bindparam("of_vault", type_=sa.String))
@@ -21,7 +21,8 @@ _RECENT = (
 
 
 def insert(entry: Entry) -> Write:
-    return Write(_INSERT, rows=({**asdict(entry), "at": micros(entry.at)},))
+    row = {name: getattr(entry, name) for name in _COLUMNS}
+    return Write(_INSERT, rows=({**row, "at": micros(entry.at)},))
 
 
 async def recent(db: Database, vault: VaultId, limit: int) -> Sequence[Entry]:

@@ -10,7 +10,8 @@ Row = Mapping[str, Any]
 Query = sa.Select[Any] | sa.CompoundSelect[Any] | sa.TextClause
 Statement = sa.Insert | sa.Update | sa.Delete | sa.TextClause
 AT_ONCE = {"at_once": True}
-"""Execution options of a query for one row by a key. A backend in this process then answers without another thread."""
+"""Execution options of a query for a few small rows by their keys. A backend in this process then answers without
+another thread."""
 
 
 @dataclass(frozen=True, slots=True)

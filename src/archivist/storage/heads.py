@@ -57,7 +57,7 @@ def set_space(vault: VaultId, space: str) -> Write:
 
 
 def erasing(vault: VaultId) -> Write:
-    """Something was deleted whose bytes may still be in the files."""
+    """What the change just logged deleted may still be in the files; goes behind that change in the batch."""
     return Write(_ERASING, must_change=True, rows=({"of_vault": vault},))
 
 

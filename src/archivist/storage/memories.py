@@ -12,7 +12,7 @@ from archivist.domain.ids import MemoryId, VaultId
 from archivist.domain.memories import TIERS, Memory
 from archivist.domain.queries import Filters
 from archivist.domain.times import micros, moment
-from archivist.storage.database import Database, Row, Write
+from archivist.storage.database import AT_ONCE, Database, Row, Write
 from archivist.storage.rows import COLUMNS, chunks, memory_of, row_of
 from archivist.storage.schema import heads, memories, tags
 
@@ -34,8 +34,12 @@ SELECT = sa.select(*(memories.c[name] for name in COLUMNS))
 """All that `with_tags` needs."""
 
 _MANY = SELECT.where(_MINE, memories.c.id.in_(_WANTED))
-_BY_REPEAT = SELECT.where(_MINE, memories.c.repeat_of == sa.bindparam("of_digest", type_=sa.String))
-_RECENT = SELECT.where(_MINE).order_by(memories.c.created.desc(), memories.c.id.desc()).limit(_MOST)
+_BY_REPEAT = SELECT.where(_MINE, memories.c.repeat_of == sa.bindparam("of_digest", type_=sa.String)).execution_options(
+    **AT_ONCE
+)
+_RECENT = (
+    SELECT.where(_MINE, memories.c.archived == 0).order_by(memories.c.created.desc(), memories.c.id.desc()).limit(_MOST)
+)
 _FIRST_PAGE = SELECT.where(_MINE).order_by(memories.c.id).limit(_MOST)
 _PAGE = SELECT.where(_MINE, memories.c.id > sa.bindparam("after", type_=sa.String)).order_by(memories.c.id).limit(_MOST)
 _EXISTING = sa.select(memories.c.id).where(_MINE, memories.c.id.in_(_WANTED))
@@ -44,6 +48,7 @@ _TAGS = (
     sa.select(tags.c.memory, tags.c.tag)
     .where(tags.c.vault == sa.bindparam("of_vault", type_=sa.String), tags.c.memory.in_(_WANTED))
     .order_by(tags.c.memory, tags.c.position)
+    .execution_options(**AT_ONCE)
 )
 _UPTO = sa.select(sa.func.count().label("items")).where(
     _MINE, memories.c.doc <= sa.bindparam("upto", type_=sa.BigInteger)
@@ -137,7 +142,7 @@ async def by_repeat(db: Database, vault: VaultId, digest: str) -> Memory | None:
 
 
 async def recent(db: Database, vault: VaultId, limit: int) -> Sequence[Memory]:
-    """Newest first, by the time they were made; ties by id."""
+    """Newest first, by the time they were made; ties by id. Archived ones are left out."""
     return await with_tags(db, vault, await db.read(_RECENT, {"of_vault": vault, "most": limit}))
 
 

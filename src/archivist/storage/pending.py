@@ -6,12 +6,22 @@ import sqlalchemy as sa
 
 from archivist.domain.ids import MemoryId, VaultId
 from archivist.storage.database import Database, Write
-from archivist.storage.schema import memories, pending, vectors
+from archivist.storage.schema import heads, memories, pending, vectors
 
 _MINE = pending.c.vault == sa.bindparam("of_vault", type_=sa.String)
 _THIS = (_MINE, pending.c.memory == sa.bindparam("of_memory", type_=sa.String))
 _INSERT = sa.insert(pending)
-_REMOVE = sa.delete(pending).where(*_THIS)
+_WANTED = sa.select(heads.c.vault).where(
+    heads.c.vault == sa.bindparam("of_vault", type_=sa.String),
+    heads.c.space == sa.bindparam("of_space", type_=sa.String),
+)
+_OTHER_WANTED = sa.select(heads.c.vault, sa.bindparam("of_memory", type_=sa.String)).where(
+    heads.c.vault == sa.bindparam("of_vault", type_=sa.String),
+    heads.c.space.not_in(("", sa.bindparam("of_space", type_=sa.String))),
+)
+_INSERT_UNLESS = sa.insert(pending).from_select(("vault", "memory"), _OTHER_WANTED)
+_DROP = sa.delete(pending).where(*_THIS)
+_REMOVE = _DROP.where(_WANTED.exists())
 _CLEAR = sa.delete(pending).where(_MINE)
 _HAVE = sa.select(vectors.c.memory).where(
     vectors.c.vault == sa.bindparam("of_vault", type_=sa.String),
@@ -26,7 +36,10 @@ _WITHOUT = sa.insert(pending).from_select(
 )
 _COUNT = sa.select(sa.func.count().label("waiting")).select_from(pending).where(_MINE)
 _FIRST = (
-    sa.select(pending.c.memory).where(_MINE).order_by(pending.c.memory).limit(sa.bindparam("most", type_=sa.BigInteger))
+    sa.select(pending.c.memory)
+    .where(_MINE, pending.c.memory > sa.bindparam("after", type_=sa.String))
+    .order_by(pending.c.memory)
+    .limit(sa.bindparam("most", type_=sa.BigInteger))
 )
 
 
@@ -39,14 +52,19 @@ def without(vault: VaultId, space: str) -> list[Write]:
     return [clear(vault), Write(_WITHOUT, rows=({"of_vault": vault, "of_space": space},))]
 
 
-def remove(vault: VaultId, memory: MemoryId) -> Write:
-    """It waits no more; conflicts if it did not wait."""
-    return Write(_REMOVE, must_change=True, rows=({"of_vault": vault, "of_memory": memory},))
+def insert_unless_wanted(vault: VaultId, memory: MemoryId, space: str) -> Write:
+    """It waits, unless `space` is the one that the vault wants when the batch lands, or none is wanted yet."""
+    return Write(_INSERT_UNLESS, rows=({"of_vault": vault, "of_memory": memory, "of_space": space},))
+
+
+def remove(vault: VaultId, memory: MemoryId, space: str) -> Write:
+    """It waits no more; conflicts if it did not wait, or if the vault wants another space than `space` by now."""
+    return Write(_REMOVE, must_change=True, rows=({"of_vault": vault, "of_memory": memory, "of_space": space},))
 
 
 def drop(vault: VaultId, memories: Sequence[MemoryId]) -> Write:
     """Forget that they wait, if they do. `memories` is not empty."""
-    return Write(_REMOVE, rows=[{"of_vault": vault, "of_memory": memory} for memory in memories])
+    return Write(_DROP, rows=[{"of_vault": vault, "of_memory": memory} for memory in memories])
 
 
 def clear(vault: VaultId) -> Write:
@@ -58,6 +76,7 @@ async def count(db: Database, vault: VaultId) -> int:
     return waiting
 
 
-async def first(db: Database, vault: VaultId, limit: int) -> Sequence[MemoryId]:
-    """Those that wait, oldest id first, at most `limit`."""
-    return [MemoryId(row["memory"]) for row in await db.read(_FIRST, {"of_vault": vault, "most": limit})]
+async def first(db: Database, vault: VaultId, limit: int, after: MemoryId | None = None) -> Sequence[MemoryId]:
+    """Those that wait, oldest id first, at most `limit`; only those behind `after`."""
+    asked = {"of_vault": vault, "after": after or "", "most": limit}
+    return [MemoryId(row["memory"]) for row in await db.read(_FIRST, asked)]

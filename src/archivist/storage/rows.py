@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
-from archivist.domain.ids import MemoryId, VaultId
 from archivist.domain.memories import Memory
 from archivist.domain.times import micros, moment
 from archivist.storage.database import Row
@@ -22,7 +21,7 @@ _TIMES = ("created", "updated", "event")
 _FLAGS = ("archived", "favorite")
 _LISTS = ("aliases", "keywords")
 COLUMNS = (*_AS_THEY_ARE, *_TIMES, *_FLAGS, *_LISTS, "repeat_of")
-"""What `memory_of` needs of a row."""
+"""What a row holds that `memory_of` takes."""
 
 
 def row_of(memory: Memory) -> dict[str, Any]:
@@ -37,12 +36,15 @@ def row_of(memory: Memory) -> dict[str, Any]:
 
 def memory_of(row: Row, tags: Sequence[str]) -> Memory:
     """The inverse of `row_of`; tags lie in a table of their own."""
-    fields: dict[str, Any] = {name: row[name] for name in _AS_THEY_ARE}
-    fields |= {name: moment(row[name]) for name in _TIMES}
-    fields |= {name: row[name] == 1 for name in _FLAGS}
-    fields |= {name: tuple(json.loads(row[name])) for name in _LISTS}
-    fields |= {"id": MemoryId(row["id"]), "vault": VaultId(row["vault"])}
-    return Memory(**fields, unique_text=row["repeat_of"] is not None, tags=tuple(tags))
+    fields = dict(row)
+    repeat_of = fields.pop("repeat_of")
+    for name in _TIMES:
+        fields[name] = moment(fields[name])
+    for name in _FLAGS:
+        fields[name] = fields[name] == 1
+    for name in _LISTS:
+        fields[name] = () if fields[name] == "[]" else tuple(json.loads(fields[name]))
+    return Memory(**fields, unique_text=repeat_of is not None, tags=tuple(tags))
 
 
 def chunks(values: Sequence[T]) -> Iterator[list[T]]:

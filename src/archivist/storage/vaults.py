@@ -9,13 +9,13 @@ import sqlalchemy as sa
 from archivist.domain.ids import UserId, VaultId
 from archivist.domain.times import micros, moment
 from archivist.domain.vaults import Vault, folded
-from archivist.storage.database import AT_ONCE, Database, Row, Write
+from archivist.storage.database import Database, Row, Write
 from archivist.storage.schema import vaults
 
 _MINE = vaults.c.vault == sa.bindparam("of_vault", type_=sa.String)
 _PRESENT = vaults.c.removed.is_(None)
 _INSERT = sa.insert(vaults)
-_FIND = sa.select(vaults).where(_MINE, _PRESENT).execution_options(**AT_ONCE)
+_FIND = sa.select(vaults).where(_MINE, _PRESENT)
 _IDS = sa.select(vaults.c.vault).where(_PRESENT).order_by(vaults.c.vault)
 _OF_OWNER = (
     sa.select(vaults)

@@ -5,6 +5,7 @@ No memory text, query, prompt or credential is ever given to it.
 
 import logging
 import sys
+import traceback
 
 import structlog
 
@@ -20,7 +21,6 @@ def configure(level: str) -> None:
         else structlog.processors.JSONRenderer(ensure_ascii=False)
     )
     shared: list[structlog.typing.Processor] = [
-        structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         _without_secrets,
@@ -52,6 +52,11 @@ def logger(name: str) -> structlog.typing.FilteringBoundLogger:
     """A logger that says `name` on each line."""
     made: structlog.typing.FilteringBoundLogger = structlog.get_logger(source=name)
     return made
+
+
+def place_of(error: BaseException) -> str:
+    """The frames that an exception went through, without its text: that may quote what a caller sent or stored."""
+    return "".join(traceback.format_tb(error.__traceback__))
 
 
 def _without_secrets(

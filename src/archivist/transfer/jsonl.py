@@ -5,11 +5,13 @@ kept; what can be computed again (tokens, digests, vectors, index) and what belo
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from datetime import UTC, datetime
+from typing import Annotated, Any
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from archivist.domain import memories as rules
 from archivist.domain.errors import InvalidArgument
@@ -54,9 +56,9 @@ class _Line(BaseModel):
     tags: list[str]
     source_context: str
     importance: Annotated[int, Field(ge=1, le=10)] | None
-    created: Annotated[AwareDatetime, Field(strict=False)]
-    updated: Annotated[AwareDatetime, Field(strict=False)]
-    event: Annotated[AwareDatetime, Field(strict=False)]
+    created: str
+    updated: str
+    event: str
     batch: str
     sources: list[_Source]
     archived: bool
@@ -75,9 +77,25 @@ class _Line(BaseModel):
     keywords: list[str]
 
 
-_SAME = ("source_context", "batch", "project", "summary", "notes", "path")
-_SHORT = ("kind", "level", "category", "language", "codename")
-_LISTS = ("aliases", "keywords")
+LONGEST = {
+    "title": 400,
+    "source_context": SOURCE_CONTEXT_LENGTH,
+    "batch": 36,
+    "kind": 32,
+    "level": 16,
+    "category": 32,
+    "project": 400,
+    "summary": TEXT_BYTES,
+    "notes": TEXT_BYTES,
+    "language": 16,
+    "path": TEXT_BYTES,
+    "codename": 32,
+}
+"""Characters of each line of text; no more than its column holds."""
+
+_NAME = re.compile(r"[a-z_.0-9]{1,64}")
+_TIMES = ("created", "updated", "event")
+_LISTS = ("tags", "aliases", "keywords")
 
 
 def dump(memory: Memory, sources: Sequence[Source]) -> bytes:
@@ -87,9 +105,12 @@ def dump(memory: Memory, sources: Sequence[Source]) -> bytes:
         "unique": memory.unique_text,
         "sources": [{"id": s.id, "version": s.version, "batch": s.batch} for s in sources],
     }
-    times = {"created", "updated", "event"}
     line = {
-        name: values[name] if name in values else iso(getattr(memory, name)) if name in times else getattr(memory, name)
+        name: values[name]
+        if name in values
+        else iso(getattr(memory, name))
+        if name in _TIMES
+        else getattr(memory, name)
         for name in _Line.model_fields
     }
     return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
@@ -102,54 +123,76 @@ def load(line: bytes, number: int, vault: VaultId, key: bytes) -> tuple[Memory, 
         InvalidArgument: names the line, the field and the rule, never the value.
     """
     try:
-        read = _Line.model_validate(json.loads(line.decode(), object_pairs_hook=_without_repeats))
+        read = _Line.model_validate(_decoded(line))
     except ValidationError as error:
         first = error.errors(include_input=False, include_context=False)[0]
-        raise _wrong(number, ".".join(map(str, first["loc"])) or "line", first["msg"]) from None
+        place, rule = ".".join(map(str, first["loc"])), first["msg"]
+        if first["type"] == "extra_forbidden":
+            place, rule = place if _NAME.fullmatch(place) else "line", "is or holds a field that is not known here"
+        raise _wrong(number, place, rule) from None
     except (ValueError, RecursionError):
         raise _wrong(number, "line", "must be one JSON object in UTF-8") from None
     if not is_uuid(read.id) or not all(is_uuid(source.id) for source in read.sources):
         raise _wrong(number, "id", "must be a UUID in lower case")
+    if len({source.id for source in read.sources}) < len(read.sources):
+        raise _wrong(number, "sources", "must name each memory once")
+    if read.tier == 1 and read.importance is not None:
+        raise _wrong(number, "importance", "must be null on tier 1; only reflections have one")
     try:
         memory = _memory(read, vault, key)
+        batches = [rules.checked_line("sources", source.batch, LONGEST["batch"]) for source in read.sources]
     except InvalidArgument as error:
         raise _wrong(number, error.field, error.detail.partition(": ")[2]) from None
-    return memory, [Source(MemoryId(source.id), source.version, source.batch) for source in read.sources]
+    sources = zip(read.sources, batches, strict=True)
+    return memory, [Source(MemoryId(source.id), source.version, batch) for source, batch in sources]
 
 
 def _memory(read: _Line, vault: VaultId, key: bytes) -> Memory:
     text = rules.checked_text("text", read.text)
-    lines = {name: rules.checked_line(name, getattr(read, name), TEXT_BYTES) for name in _SAME}
-    lines["source_context"] = rules.checked_line("source_context", read.source_context, SOURCE_CONTEXT_LENGTH)
-    short = {name: rules.checked_line(name, getattr(read, name), 32) for name in _SHORT}
-    lists = {name: rules.checked_tags(getattr(read, name)) for name in _LISTS}
+    alike: dict[str, Any] = {
+        name: rules.checked_line(name, getattr(read, name), most) for name, most in LONGEST.items()
+    }
+    alike |= {name: _utc(name, getattr(read, name)) for name in _TIMES}
+    alike |= {name: rules.checked_tags(getattr(read, name)) for name in _LISTS}
     return Memory(
         id=MemoryId(read.id),
         vault=vault,
         text=text,
-        title=rules.checked_line("title", read.title, 400),
         tokens=rules.count_tokens(text),
         digest=rules.digest_of(key, text),
-        created=read.created,
-        updated=read.updated,
-        event=read.event,
         tier=read.tier,
         version=read.version,
         importance=read.importance,
         unique_text=read.unique,
-        tags=rules.checked_tags(read.tags),
         archived=read.archived,
         favorite=read.favorite,
         priority=read.priority,
-        **lines,
-        **short,
-        aliases=lists["aliases"],
-        keywords=lists["keywords"],
+        **alike,
     )
+
+
+def _utc(name: str, written: str) -> datetime:
+    """A moment in UTC; there are some on the calendar of an offset that are not on that of UTC."""
+    try:
+        moment = datetime.fromisoformat(written)
+        if moment.tzinfo is None:
+            raise ValueError("which moment it is depends on where it is read")
+        return moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        rule = "must be an ISO 8601 moment with its offset, in the years 1 to 9999 in UTC"
+        raise InvalidArgument(name, rule) from None
 
 
 def _wrong(number: int, field: str, rule: str) -> InvalidArgument:
     return InvalidArgument(f"line {number}, {field}", rule)
+
+
+def _decoded(line: bytes) -> Mapping[str, object]:
+    """The object of a line. Some editors put a mark before the first one."""
+    value = json.loads(line.decode("utf-8-sig"), object_pairs_hook=_without_repeats)
+    if not isinstance(value, dict):
+        raise ValueError("not an object")
+    return value
 
 
 def _without_repeats(pairs: Sequence[tuple[str, object]]) -> Mapping[str, object]:

@@ -5,12 +5,13 @@ of processes can do it side by side.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from archivist.domain.errors import ArchivistError, Conflict
-from archivist.domain.ids import VaultId
+from archivist.domain.errors import Conflict, EmbedderUnavailable
+from archivist.domain.ids import CONTROL, VaultId
 from archivist.domain.memories import Memory, findable_text
 from archivist.embedders.embedder import Embedder, Floats
 from archivist.search.entries import Entries
@@ -20,10 +21,14 @@ from archivist.storage import vaults as stored_vaults
 from archivist.storage.database import Database
 from archivist.storage.stores import Stores
 from archivist.telemetry.logging import logger
+from archivist.workers.rounds import attempted
 
 BATCH = 32
 ROUND_SECONDS = 30.0
 """How often it looks by itself: other processes leave work behind, too."""
+
+PREPARING_SECONDS = 1.0
+"""How often it looks whether the embedder is ready."""
 
 log = logger(__name__)
 
@@ -47,21 +52,17 @@ class Embedding:
         """Work until cancelled. What fails is logged and tried again in the next round."""
         while True:
             self._wake.clear()
-            try:
-                await self.catch_up_all()
-            except ArchivistError as error:
-                log.warning("vectors wait", reason=error.detail)
-            try:
-                await asyncio.wait_for(self._wake.wait(), ROUND_SECONDS if self.embedder.state == "ready" else 1)
-            except TimeoutError:
-                continue
+            await attempted("vectors wait", CONTROL, self.catch_up_all())
+            soon = self.embedder.state == "preparing"
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), PREPARING_SECONDS if soon else ROUND_SECONDS)
 
     async def catch_up_all(self) -> None:
-        """Every vault that there is, one after the other."""
-        if self.embedder.state != "ready":
-            return
+        """Every vault that there is, one after the other, as long as the embedder answers."""
         for vault in await stored_vaults.ids(await self.stores.control()):
-            await self.catch_up(vault)
+            if self.embedder.state != "ready":
+                return
+            await attempted("vectors wait", vault, self.catch_up(vault))
 
     async def waiting(self, vault: VaultId) -> int:
         """How many memories of a vault lack their vectors."""
@@ -74,16 +75,27 @@ class Embedding:
             EmbedderUnavailable: it went away meanwhile; what was done stays done.
         """
         db = await self.stores.vault(vault)
-        if not await self._wanted(db, vault):
-            return
-        while waiting := await pending.first(db, vault, BATCH):
-            rows = await stored.find_many(db, vault, waiting)
-            memories = list(rows.values())
-            vectors = await self.embedder.passages([findable_text(memory) for memory in memories])
-            for memory, rows_of_one in zip(memories, vectors, strict=True):
-                await self._keep(vault, memory, rows_of_one)
-            done(len(memories))
-            log.info("vectors made", vault=vault, count=len(memories), left=await pending.count(db, vault))
+        last = None
+        while await self._wanted(db, vault) and (waiting := await pending.first(db, vault, BATCH, last)):
+            last = waiting[-1]
+            made = await self._made(list((await stored.find_many(db, vault, waiting)).values()))
+            for memory, vectors in made:
+                await self._keep(vault, memory, vectors)
+            done(len(waiting))
+            log.info("vectors made", vault=vault, count=len(made), left=await pending.count(db, vault))
+
+    async def _made(self, memories: Sequence[Memory]) -> list[tuple[Memory, Floats]]:
+        """The memories with their vectors, without those that the embedder refuses: these go on waiting, alone."""
+        try:
+            made = await self.embedder.passages([findable_text(memory) for memory in memories])
+        except EmbedderUnavailable as error:
+            if self.embedder.state != "ready":
+                raise
+            if len(memories) > 1:
+                return [pair for memory in memories for pair in await self._made([memory])]
+            log.warning("vectors refused", memory=memories[0].id, reason=error.detail)
+            return []
+        return list(zip(memories, made, strict=True))
 
     async def _wanted(self, db: Database, vault: VaultId) -> bool:
         """Whether the vault wants this embedder's space; a process says so once, so that two cannot take turns."""

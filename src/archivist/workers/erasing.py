@@ -3,12 +3,12 @@
 import asyncio
 from dataclasses import dataclass, field
 
-from archivist.domain.errors import ArchivistError
-from archivist.domain.ids import VaultId
+from archivist.domain.ids import CONTROL, VaultId
 from archivist.storage import heads
 from archivist.storage import vaults as stored_vaults
 from archivist.storage.stores import Stores
 from archivist.telemetry.logging import logger
+from archivist.workers.rounds import attempted
 
 ROUND_SECONDS = 5.0
 SWEEP_ROUNDS = 60
@@ -32,16 +32,16 @@ class Erasing:
         """Work until cancelled."""
         rounds = 0
         while True:
-            try:
-                if rounds % SWEEP_ROUNDS == 0:
-                    self._known.update(await stored_vaults.ids(await self.stores.control()))
-                for vault in tuple(self._known):
-                    if await self.finish(vault):
-                        self._known.discard(vault)
-            except ArchivistError as error:
-                log.warning("erasure waits", reason=error.detail)
+            if rounds % SWEEP_ROUNDS == 0:
+                await attempted("erasure waits", CONTROL, self._sweep())
+            for vault in tuple(self._known):
+                if await attempted("erasure waits", vault, self.finish(vault)) is not False:
+                    self._known.discard(vault)  # what failed comes again with the next sweep
             rounds += 1
             await asyncio.sleep(ROUND_SECONDS)
+
+    async def _sweep(self) -> None:
+        self._known.update(await stored_vaults.ids(await self.stores.control()))
 
     async def finish(self, vault: VaultId) -> bool:
         """Whether no deleted byte of this vault is left in its files."""

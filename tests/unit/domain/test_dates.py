@@ -14,9 +14,10 @@ from tests.builders import an_id
 moments = st.datetimes(timezones=st.just(UTC))
 
 
-def test_a_bare_day_begins_at_midnight_utc_and_ends_with_its_last_microsecond():
-    assert start_of("from", "2026-11-30").moment == datetime(2026, 11, 30, tzinfo=UTC)
-    assert end_of("to", "2026-11-30").moment == datetime(2026, 12, 1, tzinfo=UTC)
+@pytest.mark.parametrize("day", ["2026-11-30", "20261130", "2026-W49-1"])
+def test_a_bare_day_begins_at_midnight_utc_and_ends_with_its_last_microsecond(day):
+    assert start_of("from", day).moment == datetime(2026, 11, 30, tzinfo=UTC)
+    assert end_of("to", day).moment == datetime(2026, 12, 1, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(

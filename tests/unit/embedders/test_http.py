@@ -21,6 +21,7 @@ from archivist.embedders import endpoint as endpoints
 from archivist.embedders.endpoint import ANSWER_BYTES, Outage, endpoint
 from archivist.embedders.http import BATCH, HttpEmbedder
 from tests.unit.embedders.stand_in import Behaviour, Reply, StandIn, honest, items, reply, vectors
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -51,8 +52,10 @@ async def ready(server: StandIn, **settings: float) -> AsyncIterator[HttpEmbedde
 
 
 async def settled(embedder: HttpEmbedder) -> None:
-    async with asyncio.timeout(5):
-        await embedder.settle()
+    async def is_settled() -> bool:
+        return embedder.state != "preparing"
+
+    await eventually(is_settled, "the server is asked until it answers")
 
 
 async def refusal(embedder: HttpEmbedder) -> str:
@@ -115,12 +118,20 @@ def test_an_address_may_be_root_version_or_operation(address, url):
 
 
 @pytest.mark.parametrize(
-    "address", ["ftp://h", "h:80", "http://", "http://user:pw@h", "http://h?key=1", "http://[::1", "http://h:x"]
+    "address",
+    ["ftp://h", "h:80", "http://", "http://user:pw@h", "http://h?key=1", "http://[::1", "http://h:x", "http://h/\x01"],
 )
 def test_an_address_that_cannot_be_one_is_refused_with_the_rule(address):
     with pytest.raises(Refused, match="embedder: must be an http or https address") as caught:
         HttpEmbedder(address, "m")
     assert "pw" not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["ключ", "sk-\n", "sk-…"])
+def test_a_key_that_no_header_can_carry_is_refused_and_not_repeated(key):
+    with pytest.raises(Refused, match="embedder_key: must be") as caught:
+        HttpEmbedder("http://h", "m", key)
+    assert key not in str(caught.value)
 
 
 def test_a_model_must_be_named():
@@ -200,6 +211,14 @@ async def test_a_server_that_goes_and_comes_back_is_found_again():
         await settled(embedder)
         assert embedder.state == "ready"
         await embedder.close()
+
+
+async def test_whoever_waits_for_a_server_that_is_away_is_told_after_the_first_attempt(server):
+    server.behaviour = status(500)
+    async with opened(server, pause=60) as embedder:
+        async with asyncio.timeout(5):
+            await embedder.settle()
+        assert "status 500" in await refusal(embedder)
 
 
 async def test_a_server_that_hangs_is_given_up_in_time(server):

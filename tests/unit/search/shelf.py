@@ -40,7 +40,7 @@ class Shelf:
     def __init__(self, db: Database, vault: VaultId = MINE) -> None:
         self.db = db
         self.vault = vault
-        self.epoch = 0
+        self.epoch = 1
         self.seq = 0
 
     async def put(
@@ -106,8 +106,7 @@ class Shelf:
         self.seq += 1
         change = {"vault": self.vault, "seq": self.seq, "epoch": self.epoch, "kind": kind, "id": id, "version": 1}
         logged = Write(sa.insert(changes).values(change | {"op": op, "at": 0}))
-        first = [Write(sa.insert(heads).values(vault=self.vault, secret=b"", space=SPACE, erasing=0, epoch=0, seq=0))]
-        await self.db.apply([*(first if self.seq == 1 else []), self._head(), logged, *writes])
+        await self.db.apply([self._head(), logged, *writes])
 
     def _head(self) -> Write:
         return Write(sa.update(heads).where(heads.c.vault == self.vault).values(epoch=self.epoch, seq=self.seq))

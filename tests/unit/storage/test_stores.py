@@ -10,10 +10,11 @@ import pytest
 import sqlalchemy as sa
 
 from archivist.domain.errors import NotFound, Refused, Unavailable
+from archivist.domain.ids import CONTROL
 from archivist.storage import heads
 from archivist.storage.database import Write
 from archivist.storage.schema import tags
-from archivist.storage.sqlite import connections
+from archivist.storage.sqlite import connections, files
 from archivist.storage.sqlite.stores import IDLE, OPEN_FILES, SqliteStores
 from tests.builders import MINE, SECRET, Clock, an_id
 
@@ -92,6 +93,30 @@ async def test_a_writer_waits_for_another_process_without_an_error(db):
     assert await waiting == [1]
 
 
+async def test_a_start_does_not_wait_for_another_process_that_writes(tmp_path, stores):
+    holder = Holder(tmp_path / "data" / "control.db", "write")
+    late = SqliteStores(tmp_path / "data")
+    began = (await heads.read(await late.control(), CONTROL)).head
+    await asyncio.to_thread(holder.let_go)
+    await late.close()
+    assert began.epoch == 1
+
+
+async def test_what_is_wrong_with_a_vault_is_told_without_its_path_or_id(tmp_path, stores, db):
+    await db.read(ALL)
+    connection = connections.writer(db.path)
+    connection.execute("PRAGMA application_id=1")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    again = SqliteStores(tmp_path / "data")
+    for look in (stores.check(), again.vault(MINE)):
+        with pytest.raises(Unavailable) as told:
+            await look
+        assert MINE not in told.value.detail
+        assert str(tmp_path) not in told.value.detail
+    await again.close()
+
+
 async def test_scrubbing_tells_when_a_reader_holds_it_up_and_writers_go_on(db, monkeypatch):
     monkeypatch.setattr("archivist.storage.sqlite.database.SCRUB_SECONDS", 0.3)
     holder = Holder(db.path, "read")
@@ -124,6 +149,19 @@ async def test_a_backup_taken_under_writes_is_whole_and_opens(tmp_path, stores, 
     await copy.close()
     assert count % 2 == 0
     assert {path.stat().st_mode & 0o777 for path in (tmp_path / "copy").rglob("*.db")} == {0o600}
+
+
+async def test_every_vault_that_a_backup_names_is_in_it(tmp_path, stores, db, monkeypatch):
+    copy_to, late = files.copy_to, tmp_path / "data" / "vaults" / f"{an_id(5)}.db"
+
+    def copy_while_a_vault_is_made(path, target):
+        if not late.exists():
+            late.write_bytes(db.path.read_bytes())  # and its row, which control.db has from now on
+        copy_to(path, target)
+
+    monkeypatch.setattr(files, "copy_to", copy_while_a_vault_is_made)
+    assert await stores.backup(tmp_path / "copy") == 3
+    assert (tmp_path / "copy" / "vaults" / late.name).exists()
 
 
 async def test_a_backup_into_a_folder_with_something_in_it_is_refused(tmp_path, stores):
@@ -164,14 +202,17 @@ async def test_idle_files_are_let_go_and_open_again_by_themselves(stores, db, cl
 
 
 async def test_no_more_files_stay_open_than_allowed(stores, clock):
-    opened = []
-    for number in range(OPEN_FILES + 5):
-        clock.now += timedelta(milliseconds=1)
+    numbers = range(OPEN_FILES + 5)
+    for number in numbers:
         await stores.create(an_id(number))
-        opened.append(await stores.vault(an_id(number)))
-        await opened[-1].read(ALL)
-    assert sum(database.is_open for database in opened) <= OPEN_FILES + 1
-    assert opened[-1].is_open
+    for _ in ("opened for the first time", "opened again"):
+        opened = []
+        for number in numbers:
+            clock.now += timedelta(milliseconds=1)
+            opened.append(await stores.vault(an_id(number)))
+            await opened[-1].read(ALL)
+        assert sum(database.is_open for database in opened) <= OPEN_FILES + 1
+        assert opened[-1].is_open
 
 
 async def test_after_damage_nothing_is_written_until_the_file_was_checked(stores, db, monkeypatch):

@@ -12,13 +12,15 @@ from archivist.storage.sqlite.driver import driver
 def take(data: Path, target: Path) -> int:
     """Copy `control.db` and the vaults into `target`, which appears whole or not at all. Returns the files written.
 
-    Vaults first: a vault is made file first and row second, so every vault that the copied control file names is there.
+    `control.db` first: a vault is made file first and row second, so every vault that the copy names is still to come.
 
     Raises:
-        Refused: `target` holds something, or cannot be written.
+        Refused: `target` holds something, is inside `data`, or cannot be written.
     """
     if target.is_file() or (target.is_dir() and any(target.iterdir())):
         raise Refused(f"{target} is not empty; choose a new folder")
+    if target.resolve().is_relative_to(data.resolve()):
+        raise Refused(f"{target} is inside the data folder, where a copy dies with it; choose a place outside")
     part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
         part.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -37,11 +39,10 @@ def take(data: Path, target: Path) -> int:
 
 
 def _copy_all(data: Path, part: Path) -> int:
-    control = data / "control.db"
-    names = [control, *sorted((data / "vaults").glob("*.db"))]
-    files.copy_to(control, part / "control.db")
-    for path in names[1:]:
+    files.copy_to(data / "control.db", part / "control.db")
+    vaults = sorted((data / "vaults").glob("*.db"))
+    for path in vaults:
         files.copy_to(path, part / "vaults" / path.name)
     connections.sync(part / "vaults")
     connections.sync(part)
-    return len(names)
+    return 1 + len(vaults)

@@ -15,7 +15,7 @@ PAGES = 500
 """Pages of the index that one step writes: about a tenth of a second in which no other batch can commit."""
 
 _TRY_MILLISECONDS = 50  # how long one try may wait for readers: it holds up the writers of all processes
-_ROW, _TERM = -1, "\x01"  # what no memory has and no analyser makes
+ROW, _TERM = -1, "\x01"  # what no memory has and no analyser makes
 
 # A kept term begins with the index's number, 0. It is a trace if no living term begins with it.
 _TRACE = """
@@ -35,7 +35,7 @@ def begin_anew(connection: "Connection") -> bool:
     """Start to write the index anew; a start that was cut off before is taken up. Always True."""
     connection.execute("BEGIN IMMEDIATE")
     if not _is_marked(connection):
-        connection.execute("INSERT INTO fts(rowid, terms) VALUES (?, ?)", (_ROW, _TERM))
+        connection.execute("INSERT INTO fts(rowid, terms) VALUES (?, ?)", (ROW, _TERM))
     connection.execute("INSERT INTO fts(fts, rank) VALUES ('merge', ?)", (-PAGES,))
     connection.execute("COMMIT")
     return True
@@ -48,7 +48,7 @@ def go_on(connection: "Connection") -> bool:
     connection.execute("INSERT INTO fts(fts, rank) VALUES ('merge', ?)", (PAGES,))
     done = connection.total_changes - before < 2  # https://sqlite.org/fts5.html#the_merge_command
     if done and _is_marked(connection):
-        connection.execute("INSERT INTO fts(fts, rowid, terms) VALUES ('delete', ?, ?)", (_ROW, _TERM))
+        connection.execute("INSERT INTO fts(fts, rowid, terms) VALUES ('delete', ?, ?)", (ROW, _TERM))
     connection.execute("COMMIT")
     return done
 

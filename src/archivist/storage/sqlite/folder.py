@@ -13,6 +13,9 @@ from archivist.storage.sqlite import connections
 # File systems on which locks or shared memory do not hold between programs: a shared log gets corrupted there.
 NETWORK = ("nfs", "cifs", "smb", "9p", "virtiofs", "fuse", "afs", "ceph", "glusterfs", "lustre", "ncpfs", "vboxsf")
 _OCTAL = re.compile(r"\\([0-7]{3})")  # how mountinfo writes blanks
+_OURS = frozenset({"archivist.toml", "models", "vaults", "lost+found"})
+"""What may lie in a data folder before its first start; the last one on a disk of its own."""
+_PROBE = ".probe-"
 _MOUNTS = Path("/proc/self/mountinfo")
 _DENIED = "permission denied; give this user the folder, or choose another data folder"
 _MENDS = {
@@ -28,9 +31,10 @@ def prepare(folder: Path, mounts: Iterable[str] | None = None) -> None:
     """Make `folder` and its `vaults`, private, or refuse. `mounts` are lines as in /proc/self/mountinfo (proc(5)).
 
     Raises:
-        Refused: it is a file, on a network file system, read-only, full, or another user's.
+        Refused: it is a file, in use for something else, on a network file system, read-only, full, or another user's.
     """
     try:
+        _require_ours(folder)
         _make(folder)
         _make(folder / "vaults")
     except FileExistsError as error:
@@ -56,6 +60,14 @@ def file_system(folder: Path, mounts: Iterable[str]) -> str:
     return kind
 
 
+def _require_ours(folder: Path) -> None:
+    """Refuses what others use too, such as /tmp or a home: making that private would lock them out."""
+    if not folder.is_dir() or (folder / "control.db").exists() or not stat.S_IMODE(folder.stat().st_mode) & 0o077:
+        return
+    if any(entry.name not in _OURS and not entry.name.startswith(_PROBE) for entry in folder.iterdir()):
+        raise Refused(f"{folder} holds other files and is open to others; choose an empty folder, or a new one")
+
+
 def _make(folder: Path) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
@@ -70,7 +82,7 @@ def _require_local(folder: Path, mounts: Iterable[str] | None) -> None:
 
 def _require_writable(folder: Path) -> None:
     """Really write a page and wait for the disk: permissions alone tell neither a full disk nor a read-only one."""
-    probe = folder / f".probe-{os.getpid()}"
+    probe = folder / f"{_PROBE}{os.getpid()}"
     try:
         connections.make_private(probe)
         try:

@@ -7,6 +7,9 @@ from archivist.storage.sqlite import connections
 from archivist.storage.sqlite.driver import driver
 from archivist.storage.sqlite.failures import translated
 from archivist.storage.sqlite.files import MARKS
+from archivist.telemetry.logging import logger
+
+log = logger(__name__)
 
 
 def look(path: Path) -> None:
@@ -34,9 +37,12 @@ def _inspect(path: Path, statement: str, expected: str | None = None) -> None:
     except driver().Error as error:
         raise _seen(error) from error
     if mark not in MARKS.values() or (expected is not None and found != expected):
-        raise Unavailable(f"{path.name} is damaged; restore it from a backup")
+        log.error("a data file is damaged", file=path.name)  # its name is a vault's id, which callers need not know
+        raise Unavailable("a data file is damaged; restore it from a backup")
 
 
 def _seen(error: Exception) -> BaseException:
     translation = translated(error)
-    return translation if isinstance(translation, Unavailable) else Unavailable("a data file is damaged; restore it")
+    if isinstance(translation, Unavailable):
+        return translation
+    return Unavailable("a data file is damaged; restore it from a backup")

@@ -35,22 +35,23 @@ class Statements:
     def __init__(self) -> None:
         self._same: WeakKeyDictionary[Query | Statement, dict[tuple[str, ...], SQLCompiler]] = WeakKeyDictionary()
         self._alike: dict[tuple[Any, ...], SQLCompiler] = {}
+        self._expanded: dict[tuple[SQLCompiler, tuple[int, ...]], str] = {}
 
     def query(self, query: Query, parameters: Mapping[str, Any] | None) -> Prepared:
         compiled, literals = self._compiled(query, ())
         at_once = AT_ONCE.items() <= query.get_execution_options().items()
-        return Prepared(*_bound(compiled, literals, parameters or {}), at_once=at_once)
+        return Prepared(*self._bound(compiled, literals, parameters or {}), at_once=at_once)
 
     def write(self, write: Write) -> Prepared:
         if not write.rows:
             compiled, literals = self._compiled(write.statement, ())
-            return Prepared(*_bound(compiled, literals, {}), must_change=write.must_change)
+            return Prepared(*self._bound(compiled, literals, {}), must_change=write.must_change)
         compiled, literals = self._compiled(write.statement, tuple(write.rows[0]))
         if compiled.post_compile_params or len(write.rows) == 1:
             if len(write.rows) > 1:
                 raise TypeError("a statement with a list among its parameters takes one row")
-            return Prepared(*_bound(compiled, literals, write.rows[0]), must_change=write.must_change)
-        rows = [_bound(compiled, literals, row)[1] for row in write.rows]
+            return Prepared(*self._bound(compiled, literals, write.rows[0]), must_change=write.must_change)
+        rows = [self._bound(compiled, literals, row)[1] for row in write.rows]
         return Prepared(compiled.string, rows, many=True, must_change=write.must_change)
 
     def _compiled(self, statement: Query | Statement, keys: tuple[str, ...]) -> tuple[SQLCompiler, Any]:
@@ -75,15 +76,23 @@ class Statements:
         found: SQLCompiler = compiled
         return found
 
+    def _bound(self, compiled: SQLCompiler, literals: Any, parameters: Mapping[str, Any]) -> tuple[str, Sequence[Any]]:
+        """The SQL and its values in order."""
+        names, values = compiled.positiontup or (), parameters
+        if literals is not None or not all(name in parameters for name in names):
+            values = compiled.construct_params(parameters, extracted_parameters=literals)
+        if not compiled.post_compile_params:
+            return compiled.string, [values[name] for name in names]
+        return self._with_lists(compiled, values)
 
-def _bound(compiled: SQLCompiler, literals: Any, parameters: Mapping[str, Any]) -> tuple[str, Sequence[Any]]:
-    """The SQL and its values in order."""
-    if compiled.post_compile_params:  # IN with a list: one placeholder for each element
-        given = compiled.construct_params(parameters, extracted_parameters=literals)
-        expanded = compiled.construct_expanded_state(given)
-        return expanded.statement, expanded.positional_parameters
-    names = compiled.positiontup or ()
-    if literals is None and all(name in parameters for name in names):
-        return compiled.string, [parameters[name] for name in names]
-    values = compiled.construct_params(parameters, extracted_parameters=literals)
-    return compiled.string, [values[name] for name in names]
+    def _with_lists(self, compiled: SQLCompiler, values: Mapping[str, Any]) -> tuple[str, Sequence[Any]]:
+        """The same where values are lists, as of IN: one placeholder for each element."""
+        lists = {compiled.bind_names[parameter] for parameter in compiled.post_compile_params}
+        names = compiled.positiontup or ()
+        shape = compiled, tuple(len(values[name]) for name in names if name in lists)
+        if shape not in self._expanded:
+            if len(self._expanded) >= _LARGEST:
+                self._expanded.clear()
+            self._expanded[shape] = compiled.construct_expanded_state(values).statement
+        flat = [value for name in names for value in (values[name] if name in lists else (values[name],))]
+        return self._expanded[shape], flat

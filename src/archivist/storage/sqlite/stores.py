@@ -17,12 +17,15 @@ from archivist.storage.sqlite.database import SqliteDatabase
 from archivist.storage.sqlite.driver import driver
 from archivist.storage.sqlite.failures import translated
 from archivist.storage.sqlite.statements import Statements
+from archivist.telemetry.logging import logger
 
 OPEN_FILES = 32
 """Vault files open at once, if none of them is busy; each costs a few threads and descriptors."""
 
 IDLE = timedelta(minutes=5)
 _RECHECK = timedelta(seconds=5)
+log = logger(__name__)
+
 _CONTROL_HEAD = "INSERT OR IGNORE INTO heads (vault, epoch, seq, secret, space, erasing) VALUES (?, 1, 0, ?, '', 0)"
 
 
@@ -80,15 +83,15 @@ class SqliteStores:
         """The database of `path`: known, or prepared now; reopened if its disk had failed."""
         self._used[path] = self._now()
         known = self._known.get(path)
-        if known is not None and not known.damaged:
+        if known is not None and known.is_open and not known.damaged:
             return known
         async with self._opening:
             known = self._known.get(path)
             if known is None:
                 known = self._known[path] = await self._prepared(path, kind)
-                await self._let_go_of_idle()
             elif known.damaged:
                 await self._reopen(path, known)
+            await self._let_go_of_idle()
         return known
 
     async def _prepared(self, path: Path, kind: Kind) -> SqliteDatabase:
@@ -99,7 +102,8 @@ class SqliteStores:
         except Refused as error:
             if kind == "control":
                 raise
-            raise Unavailable(error.detail) from error
+            log.error("a vault cannot be opened", reason=error.detail)  # names the file, which callers need not know
+            raise Unavailable("this vault cannot be opened; the server's log says why and how to mend it") from error
         except driver().Error as error:
             raise translated(error) from error
         return SqliteDatabase(path, self._statements)
@@ -107,7 +111,7 @@ class SqliteStores:
     async def _reopen(self, path: Path, database: SqliteDatabase) -> None:
         """Check the whole file, then let it be written again. Tried now and then, since it reads everything."""
         now = self._now()
-        if path in self._checked and now - self._checked[path] < _RECHECK:
+        if path in self._checked and abs(now - self._checked[path]) < _RECHECK:
             return
         self._checked[path] = now
         await asyncio.to_thread(inspection.look_through, path)
@@ -125,14 +129,19 @@ class SqliteStores:
 
 
 def _prepare(data: Path) -> None:
-    """The folder, and in it a control file with a log of its own."""
+    """The folder, and in it a control file with a log of its own. Waits for no other program that writes there."""
     driver()
     folder.prepare(data)
     path = data / "control.db"
+    if not (path.exists() and path.stat().st_size) and any((data / "vaults").glob("*.db")):
+        raise Refused(f"{path} is missing or empty, so nobody knows the vaults beside it; restore it from a backup")
     _create(path, "control")
     connection = connections.writer(path)
     try:
-        connection.execute(_CONTROL_HEAD, (CONTROL, secrets.token_bytes(32)))
+        if connection.execute("SELECT 1 FROM heads").fetchone() is None:
+            connection.execute(_CONTROL_HEAD, (CONTROL, secrets.token_bytes(32)))
+    except driver().Error as error:
+        raise translated(error) from error
     finally:
         connection.close()
 

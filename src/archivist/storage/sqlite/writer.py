@@ -46,6 +46,7 @@ class Writer:
         self._path = path
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._connection: Connection | None = None
+        self._identity: tuple[int, int] | None = None
         self._unfinished = 0
         self.damaged = False
         self._thread = Thread(target=self._run, name=f"writer {path.name}", daemon=True)
@@ -118,8 +119,10 @@ class Writer:
     def _open(self) -> "Connection":
         if self.damaged:
             raise Unavailable("writing stopped after the disk failed; it goes on once the file was checked, try again")
+        if self._connection is not None and self._identity != _identity(self._path):
+            self._let_go()  # the file was moved or deleted under us: what is written to it now would be lost
         if self._connection is None:
-            self._connection = connections.writer(self._path)
+            self._connection, self._identity = connections.writer(self._path), _identity(self._path)
         return self._connection
 
     def _after(self, error: BaseException) -> None:
@@ -136,6 +139,15 @@ class Writer:
             with suppress(Exception):  # a failing disk may fail here again
                 self._connection.close()
             self._connection = None
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file `path` names now; None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _apply(connection: "Connection", writes: Sequence[Prepared]) -> "list[int] | BaseException":

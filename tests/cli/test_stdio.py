@@ -1,0 +1,53 @@
+"""`archivist stdio` on pipes that behave oddly."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+
+
+def process(archivist, **streams):
+    words = [sys.executable, "-m", "archivist", "stdio", "--data", str(archivist.data)]
+    return subprocess.Popen(words, stderr=subprocess.PIPE, env=archivist.environment, **streams)
+
+
+def call(id, tool, **arguments):
+    params = {"name": tool, "arguments": arguments}
+    return json.dumps({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}).encode() + b"\n"
+
+
+def test_pipes_that_do_not_wait_are_served_like_others(archivist):
+    (their_in, our_out), (our_in, their_out) = os.pipe(), os.pipe()
+    for end in (their_in, their_out):
+        os.set_blocking(end, False)
+    with process(archivist, stdin=their_in, stdout=their_out) as served, os.fdopen(our_in, "rb") as answers:
+        os.close(their_in)
+        os.close(their_out)
+        with os.fdopen(our_out, "wb") as feed:
+            feed.write(PING)
+            feed.flush()
+            assert json.loads(answers.readline())["result"] == {}
+        assert served.wait(60) == 0
+
+
+def test_a_client_that_reads_no_more_ends_the_server_without_a_word(archivist):
+    with process(archivist, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as served:
+        served.stdout.close()
+        served.stdin.write(PING)
+        served.stdin.flush()
+        assert served.wait(60) == 0
+        assert served.stderr.read() == b""
+
+
+@pytest.mark.parametrize("letter", ["\x85", "\u2028", "\u2029"], ids=ascii)
+def test_no_answer_holds_a_letter_at_which_readers_of_lines_break_it(archivist, letter):
+    text = f"before{letter}after"
+    lines = call(1, "store_memory", content=text)
+    assert archivist("stdio", stdin=lines).returncode == 0
+    said = archivist("stdio", stdin=call(1, "search_memories", query="before")).stdout.decode()
+    assert len(said.splitlines()) == 1
+    assert json.loads(said)["result"]["structuredContent"]["results"][0]["text"] == text
