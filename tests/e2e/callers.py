@@ -46,8 +46,7 @@ def over_http(origin: str, key: str) -> Iterator[Call]:
 
 @contextmanager
 def over_stdio(place: Place, scopes: str = "read,write,delete") -> Iterator[Call]:
-    options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    started = place.start("stdio", "--scopes", scopes, **options)
+    started = place.start("stdio", "--scopes", scopes, pipes=True)
     conversation = _Conversation(started.process)
     listening = threading.Thread(target=conversation.listen, name="stdio")
     listening.start()

@@ -8,8 +8,9 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -24,6 +25,7 @@ from archivist.embedders.embedder import Floats
 from archivist.embedders.hashed import HashedEmbedder
 from archivist.services.deletion import DELETE_ALL, DELETE_SELECTED
 from archivist.storage.sqlite.stores import SqliteStores
+from archivist.telemetry.logging import configure
 from archivist.transfer import jsonl
 
 TASKS = 4
@@ -36,7 +38,7 @@ SYLLABLES = ("ka", "lo", "mi", "ru", "te", "shi", "vo", "na", "pe", "dra", "zu",
 def text_of(word: str) -> str:
     """The text that begins with `word`: always the same, mostly short, now and then over several pages of the file."""
     random = Random(word)
-    count = random.choice((3, 8, 8, 20, 60, 2_000))
+    count = random.choice((3, 8, 8, 20, 60, 60, 60, 1_000))
     return " ".join([word, *("".join(random.choices(SYLLABLES, k=3)) for _ in range(count))])
 
 
@@ -59,19 +61,18 @@ class Moody(HashedEmbedder):
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Writes until it is killed. `say` is told what is tried and what was acknowledged."""
+    """Writes until it is killed, and says what is tried and what was acknowledged."""
 
     app: App
     who: Principal
     name: str
     random: Random
-    say: Callable[..., None]
 
     async def run(self) -> None:
         await asyncio.gather(*(self._go_on(number) for number in range(TASKS)))
 
     async def _go_on(self, task: int) -> None:
-        acts = ((self._store, 60), (self._delete, 20), (self._import, 8), (self._embed, 8), (self._key, 4))
+        acts = ((self._store, 70), (self._delete, 10), (self._import, 8), (self._embed, 8), (self._key, 4))
         names, weights = zip(*acts, strict=True)
         count = 0
         while True:
@@ -80,25 +81,25 @@ class Writer:
             await act(f"{self.name}x{task}x{count}")
 
     async def _store(self, word: str) -> None:
-        self.say("try", put=[word])
+        say("try", put=[word])
         await self.app.memories.store(self.who, text=text_of(word), tags=tags_of(word))
-        self.say("done", put=[word])
+        say("done", put=[word])
 
     async def _delete(self, _word: str) -> None:
         latest = await self.app.memories.recent(self.who, 200)
         if not latest:
             return
-        chosen = self.random.sample(latest, min(len(latest), self.random.randrange(1, 6)))
+        chosen = self.random.sample(latest, min(len(latest), self.random.randrange(1, 5)))
         words = [memory.text.split(" ", 1)[0] for memory in chosen]
-        self.say("try", drop=words)
+        say("try", drop=words)
         await self.app.deletion.delete(self.who, [memory.id for memory in chosen], DELETE_SELECTED)
-        self.say("done", drop=words)
+        say("done", drop=words)
 
     async def _import(self, word: str) -> None:
         words = [f"{word}x{number}" for number in range(3)]
-        self.say("try", put=words)
+        say("try", put=words)
         await self.app.transfer.load(self.who, [self._line(one) for one in words])
-        self.say("done", put=words)
+        say("done", put=words)
 
     def _line(self, word: str) -> bytes:
         now = utc_now()
@@ -113,10 +114,10 @@ class Writer:
 
     async def _key(self, word: str) -> None:
         _key, secret = await self.app.keys.create(self.who, name=word, scopes=self.who.scopes)
-        self.say("done", key=secret)
+        say("done", key=secret)
 
 
-async def write(order: dict[str, Any], number: int, say: Callable[..., None]) -> None:
+async def write(order: dict[str, Any], number: int) -> None:
     """What one writer does: look whether all is as it was acknowledged before, then write on."""
     random = Random(f"{order['seed']} {order['round']} {number}")
     app = assemble(SqliteStores(Path(order["data"])), Moody(random), utc_now)
@@ -131,15 +132,20 @@ async def write(order: dict[str, Any], number: int, say: Callable[..., None]) ->
         say("try", forget=True)
         await app.deletion.forget_all(who, DELETE_ALL)
         say("done", forget=True)
-    await Writer(app, who, f"r{order['round']}w{number}", random, say).run()
+    await Writer(app, who, f"r{order['round']}w{number}", random).run()
 
 
-def _fork(run: Callable[[], Awaitable[None]], say: Callable[..., None]) -> int:
+def say(what: str, **facts: Any) -> None:
+    """A line on stdout. It is one write, so lines of several processes never mix."""
+    os.write(1, json.dumps({"what": what, **facts}).encode() + b"\n")
+
+
+def _fork(run: Callable[[], Coroutine[Any, Any, None]]) -> int:
     child = os.fork()
     if child:
         return child
     try:
-        asyncio.run(run())  # type: ignore[arg-type] — a coroutine function
+        asyncio.run(run())
     except BaseException as error:
         say("failed", error=f"{type(error).__name__}: {error}")
     finally:
@@ -148,16 +154,10 @@ def _fork(run: Callable[[], Awaitable[None]], say: Callable[..., None]) -> int:
 
 def main() -> None:
     """Serve orders until stdin ends."""
+    configure("error")  # stdout is for what the writers say
     for line in sys.stdin:
         order = json.loads(line)
-
-        def say(what: str, **facts: Any) -> None:
-            os.write(1, json.dumps({"what": what, **facts}).encode() + b"\n")  # one write: lines never mix
-
-        children = [
-            _fork(lambda number=number: write(order, number, say), say)  # type: ignore[misc]
-            for number in range(order["writers"])
-        ]
+        children = [_fork(partial(write, order, number)) for number in range(order["writers"])]
         for child in children:
             say("born", pid=child)
         for child in children:

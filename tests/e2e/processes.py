@@ -16,7 +16,7 @@ from tests.waiting import SECONDS
 
 ROOT = Path(__file__).parents[2]
 COMMAND = Path(sys.executable).with_name("archivist")
-READY = re.compile(r"MCP address: (http://\S+)/mcp")
+READY = re.compile(r"MCP address: (https?://\S+)/mcp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,16 @@ class Place:
         plain = {name: value for name, value in os.environ.items() if not name.startswith("ARCHIVIST_")}
         return plain | {"ARCHIVIST_DATA": str(self.data)} | dict(self.settings)
 
-    def run(self, *words: str | Path, **options: object) -> "subprocess.CompletedProcess[str]":
+    def run(self, *words: str | Path) -> "subprocess.CompletedProcess[str]":
         """A command to its end, whatever the end is."""
-        given = {"stdin": subprocess.DEVNULL} | options
-        return subprocess.run(  # type: ignore[call-overload, no-any-return] — the options are those of subprocess.run
-            [COMMAND, *words], env=self.environment(), capture_output=True, text=True, timeout=SECONDS, **given
+        return subprocess.run(
+            [COMMAND, *words],
+            env=self.environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
         )
 
     def said(self, *words: str | Path) -> str:
@@ -46,16 +51,15 @@ class Place:
     def key(self, scopes: str = "read,write,delete", *more: str) -> str:
         return self.said("keys", "create", "--scopes", scopes, *more).strip()
 
-    def start(self, *words: str | Path, **options: object) -> "Started":
-        """A command that goes on by itself; stderr is read along."""
-        process = subprocess.Popen(
-            [COMMAND, *words],
-            env=self.environment(),
-            stderr=subprocess.PIPE,
-            text=True,
-            **{"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL} | options,  # type: ignore[call-overload]
+    def start(self, *words: str | Path, pipes: bool = False) -> "Started":
+        """A command that goes on by itself; stderr is read along. With `pipes` stdin and stdout are the caller's."""
+        others = subprocess.PIPE if pipes else subprocess.DEVNULL
+        command = [COMMAND, *words]
+        return Started(
+            subprocess.Popen(
+                command, env=self.environment(), stdin=others, stdout=others, stderr=subprocess.PIPE, text=True
+            )
         )
-        return Started(process)
 
     @contextmanager
     def serving(self, *words: str | Path) -> "Iterator[Server]":
