@@ -17,7 +17,9 @@ def main() -> None:
     listening = socket.create_server(("127.0.0.1", 0))
     print(f"http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
     app = Starlette(routes=[Route("/status", status)])
-    config = uvicorn.Config(app, lifespan="off", log_config=None, access_log=False, server_header=False)
+    config = uvicorn.Config(
+        app, lifespan="off", log_config=None, access_log=False, server_header=False, proxy_headers=False
+    )
     uvicorn.Server(config).run(sockets=[listening])
 
 

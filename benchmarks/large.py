@@ -29,7 +29,7 @@ from benchmarks.datasets import Item
 EMPTY = "Empty"
 """A second vault of every folder, without memories."""
 
-_BATCH = 1_000
+_BATCH = 10_000
 _EXCHANGED = 0.25  # of the words of a text
 _NOISE = 0.35  # length of what is added to a unit vector
 _SPREAD = timedelta(days=365)

@@ -51,9 +51,10 @@ def _port(process: "subprocess.Popen[bytes]", log: Path) -> int:
     raise RuntimeError(f"{process.args!r} did not start; see {log}")
 
 
-def new_key(data: Path, vault: str, cache: Path) -> str:
-    """A key that may read and write the vault of that name."""
-    command = [*ARCHIVIST, "keys", "create", "--vault", vault, "--data", str(data)]
+def new_key(data: Path, cache: Path, *vault: str) -> str:
+    """A key that may read and write the vault of that name, or the personal one."""
+    where = ["--data", str(data), *(word for name in vault for word in ("--vault", name))]
+    command = [*ARCHIVIST, "keys", "create", *where]
     return subprocess.run(command, env=environment(cache), capture_output=True, text=True, check=True).stdout.strip()
 
 

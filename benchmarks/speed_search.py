@@ -36,7 +36,7 @@ def questions(asked: Sequence[str]) -> list[str]:
     return random.Random(1).sample(asked, WARM + MEASURED)
 
 
-async def row(size: int, data: Path, queries: Sequence[str], embedder: Embedder, cache: Path) -> list[Row]:
+async def rows(size: int, data: Path, queries: Sequence[str], embedder: Embedder, cache: Path) -> list[Row]:
     """The measurements of the vault of `size` memories in `data`.
 
     Before the vault is asked a query, an empty one is: that embeds it, so that what is then measured is all but the
@@ -65,7 +65,7 @@ class _Served:
 
 
 def _served(data: Path, queries: Sequence[str], cache: Path) -> _Served:
-    keys = [servers.new_key(data, name, cache) for name in ("Personal", EMPTY)]
+    keys = servers.new_key(data, cache), servers.new_key(data, cache, EMPTY)
     command = [*servers.ARCHIVIST, "serve", "--data", str(data), "--port", "0"]
     with servers.started(command, data / "serve.log", cache) as (pid, port):
         with Connection(port, keys[0]) as full, Connection(port, keys[1]) as empty:

@@ -16,7 +16,7 @@ _AT_ONCE = 50
 
 def row(data: Path, cache: Path) -> Row:
     """Milliseconds of processor time for a request, medians, and how many times the bare one ours is."""
-    key = servers.new_key(data, "Personal", cache)
+    key = servers.new_key(data, cache)
     ours = [*servers.ARCHIVIST, "serve", "--data", str(data), "--port", "0"]
     bare = [sys.executable, "-m", "benchmarks.bare"]
     with (
