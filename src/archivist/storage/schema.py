@@ -127,7 +127,6 @@ memories = _table(
     Column("keywords", LongText, nullable=False),
     Index("memories_doc", "vault", "doc", unique=True),
     Index("memories_repeat", "vault", "repeat_of", unique=True),
-    Index("memories_digest", "vault", "digest"),
     Index("memories_event", "vault", "event", "id"),
     Index("memories_created", "vault", "created", "id"),
     Index("memories_counted", "vault", "tier", "archived", "batch", "tokens"),  # counting must not read texts

@@ -8,6 +8,7 @@ import sys
 import traceback
 
 import structlog
+from pydantic_core import to_json
 
 _KEY_NAMES = frozenset({"authorization", "key", "token", "text", "query", "content", "password", "secret"})
 
@@ -16,9 +17,7 @@ def configure(level: str) -> None:
     """Set the log up for this process, the standard library's loggers included."""
     least = logging.getLevelNamesMapping()[level.upper()]
     renderer = (
-        structlog.dev.ConsoleRenderer()
-        if sys.stderr.isatty()
-        else structlog.processors.JSONRenderer(ensure_ascii=False)
+        structlog.dev.ConsoleRenderer() if sys.stderr.isatty() else structlog.processors.JSONRenderer(serializer=_json)
     )
     shared: list[structlog.typing.Processor] = [
         structlog.processors.add_log_level,
@@ -57,6 +56,11 @@ def logger(name: str) -> structlog.typing.FilteringBoundLogger:
 def place_of(error: BaseException) -> str:
     """The frames that an exception went through, without its text: that may quote what a caller sent or stored."""
     return "".join(traceback.format_tb(error.__traceback__))
+
+
+def _json(event: structlog.typing.EventDict, **_options: object) -> str:
+    """One line; what is no JSON value is shown as Python writes it."""
+    return to_json(event, fallback=repr, inf_nan_mode="null").decode()
 
 
 def _without_secrets(

@@ -101,8 +101,6 @@ CREATE INDEX memories_counted ON memories (vault, tier, archived, batch, tokens)
 
 CREATE INDEX memories_created ON memories (vault, created, id);
 
-CREATE INDEX memories_digest ON memories (vault, digest);
-
 CREATE UNIQUE INDEX memories_doc ON memories (vault, doc);
 
 CREATE INDEX memories_event ON memories (vault, event, id);
