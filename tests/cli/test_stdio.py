@@ -28,9 +28,10 @@ def test_pipes_that_do_not_wait_are_served_like_others(archivist):
         os.close(their_in)
         os.close(their_out)
         with os.fdopen(our_out, "wb") as feed:
-            feed.write(PING)
-            feed.flush()
-            assert json.loads(answers.readline())["result"] == {}
+            for _ in range(2):  # the second one comes when nothing waits to be read any more
+                feed.write(PING)
+                feed.flush()
+                assert json.loads(answers.readline() or b"{}").get("result") == {}
         assert served.wait(60) == 0
 
 
