@@ -47,7 +47,7 @@ class Command:
 @pytest.fixture
 def archivist(tmp_path: Path) -> Command:
     """Without a model: quick, and enough for all but searching by meaning."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("ARCHIVIST_")}
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("ARCHIVIST_", "PYTHON"))}
     return Command(tmp_path / "data", {**clean, "ARCHIVIST_EMBEDDER": "none"})
 
 

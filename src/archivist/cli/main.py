@@ -1,6 +1,7 @@
 """The `archivist` command. Every subcommand is a file of its own and is imported when it is asked for."""
 
 import importlib
+import os
 import sys
 
 import click
@@ -52,6 +53,7 @@ def main() -> None:
             stream.reconfigure(encoding="utf-8", errors="replace")  # memories are in any language, consoles may not be
     try:
         root.main(standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.Abort:
         sys.exit(130)
     except click.ClickException as error:
@@ -60,7 +62,7 @@ def main() -> None:
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
     except BrokenPipeError:
-        sys.stderr.close()
+        _write_no_more()
         sys.exit(1)
     except ArchivistError as error:
         click.echo(f"archivist: {error.detail}", err=True)
@@ -68,4 +70,12 @@ def main() -> None:
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         click.echo(f"archivist: {place}{error.strerror or type(error).__name__}", err=True)
+        _write_no_more()
         sys.exit(1)
+
+
+def _write_no_more() -> None:
+    """What stdout still holds goes nowhere: flushing it at the interpreter's end would fail once more."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, sys.stdout.fileno())
+    os.close(nothing)

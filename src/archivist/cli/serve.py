@@ -15,6 +15,7 @@ import uvicorn
 from uvicorn.server import HANDLED_SIGNALS
 
 from archivist.app import App, build
+from archivist.cli.http import BoundedHeads
 from archivist.cli.options import data_option, settings_of
 from archivist.domain.errors import Refused
 from archivist.server import asgi
@@ -58,7 +59,7 @@ def _config(app: App, settings: Settings) -> uvicorn.Config:
         server_header=False,
         proxy_headers=False,
         timeout_graceful_shutdown=DRAIN_SECONDS,
-        h11_max_incomplete_event_size=16 * 1024,
+        http=BoundedHeads,
     )
 
 

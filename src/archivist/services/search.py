@@ -147,7 +147,7 @@ class Search:
         while True:
             page = await stored.window(db, who.vault, first, until, filters, PAGE)
             rows += [Ranked(memory, None) for memory in page]
-            left -= sum(memory.tokens for memory in page)
+            left -= sum(budget.cost_of(memory) for memory in page)
             if left < 0 or len(page) < PAGE:
                 break
             until = Bound(page[-1].event, page[-1].id)
@@ -171,7 +171,7 @@ def _page(fitting: Sequence[Ranked], of: int, first: Bound, last: Bound) -> Page
         rows=fitting,
         start=iso(first.moment),
         end=iso(min(last.moment, LATEST)),
-        tokens=sum(row.memory.tokens for row in fitting),
+        tokens=sum(budget.cost_of(row.memory) for row in fitting),
         truncated=truncated,
         next_to=cursor(oldest.event, oldest.id) if oldest else "",
     )
