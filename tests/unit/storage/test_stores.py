@@ -238,3 +238,17 @@ async def test_after_damage_nothing_is_written_until_the_file_was_checked(stores
         await db.apply([a_tag()])
     again = await stores.vault(MINE)
     assert await again.apply([a_tag()]) == [1]
+
+
+async def test_a_backup_of_a_damaged_vault_names_the_damage_and_leaves_nothing(tmp_path, stores, db):
+    await db.apply([a_tag(f"m{number}") for number in range(2_000)])
+    await stores.close()
+    path = next((stores._data / "vaults").glob("*.db"))
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        file.seek(size // 2)
+        file.truncate()
+    with pytest.raises(Unavailable, match="damaged"):
+        await stores.backup(tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
+    assert not list(tmp_path.glob(".copy*"))

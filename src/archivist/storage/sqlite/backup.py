@@ -7,6 +7,7 @@ from pathlib import Path
 from archivist.domain.errors import Refused
 from archivist.storage.sqlite import connections, files
 from archivist.storage.sqlite.driver import driver
+from archivist.storage.sqlite.failures import translated
 
 
 def take(data: Path, target: Path) -> int:
@@ -16,6 +17,7 @@ def take(data: Path, target: Path) -> int:
 
     Raises:
         Refused: `target` holds something, is inside `data`, or cannot be written.
+        Unavailable: a file of `data` is damaged, or the disk of `target` is full.
     """
     if target.is_file() or (target.is_dir() and any(target.iterdir())):
         raise Refused(f"{target} is not empty; choose a new folder")
@@ -31,8 +33,10 @@ def take(data: Path, target: Path) -> int:
             target.rmdir()
         part.rename(target)
         connections.sync(target.parent)
-    except (OSError, driver().Error) as error:
+    except OSError as error:
         raise Refused(f"{target} cannot be written: {error}; check the folder and its free space") from error
+    except driver().Error as error:
+        raise translated(error) from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return count

@@ -6,6 +6,13 @@ from archivist.domain.errors import Conflict, Unavailable
 
 _CONSTRAINT = 19
 _IOERR, _CORRUPT, _NOTADB, _FULL = 10, 11, 26, 13
+# Copying a database tells no code, only SQLite's own words for it.
+_TEXTS: Mapping[str, int] = {
+    "disk I/O error": _IOERR,
+    "database disk image is malformed": _CORRUPT,
+    "database or disk is full": _FULL,
+    "file is not a database": _NOTADB,
+}
 DAMAGE = frozenset({_IOERR, _CORRUPT, _NOTADB})
 _SAYS: Mapping[int, str] = {
     5: "the store is busy with another program; try again",
@@ -20,8 +27,8 @@ _SAYS: Mapping[int, str] = {
 
 
 def code_of(error: BaseException) -> int:
-    """SQLite's extended result code, 0 for errors that are not SQLite's."""
-    code: int = getattr(error, "sqlite_errorcode", 0)
+    """SQLite's result code, extended where the driver tells it; 0 for errors that are not SQLite's."""
+    code: int = getattr(error, "sqlite_errorcode", 0) or _TEXTS.get(str(error), 0)
     return code
 
 
