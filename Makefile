@@ -11,7 +11,6 @@ menu: ## print this menu
 
 run: ## set up what is missing and start the server (ARGS="--port 9000" and the like)
 	@$(SETUP) run
-	@echo 'To see it remember, from another terminal: .venv/bin/archivist prove'
 	@exec $(BIN)/archivist serve $(ARGS)
 
 test: ## everything: lint, types, floors and the whole suite (ARGS="-k words" to choose)

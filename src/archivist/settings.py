@@ -89,7 +89,7 @@ def load(environment: Mapping[str, str], **given: object) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
-        rule = first["msg"].removeprefix("Value error, ")
+        rule = "is not a setting" if first["type"] == "extra_forbidden" else first["msg"].removeprefix("Value error, ")
         raise Refused(f"setting {name}: {rule}. See the table of settings in README.md") from None
 
 

@@ -67,6 +67,7 @@ def test_wrong_use_ends_with_two_and_says_what_is_right(archivist, words):
 
 @pytest.mark.parametrize("vault", ["nowhere", "../../etc/passwd", "x" * 5000])
 def test_a_vault_that_there_is_not_ends_with_one_and_one_line(archivist, vault):
+    out(archivist("keys", "create"))
     done = archivist("search", "x", "--vault", vault)
     assert (done.returncode, done.stderr.count(b"\n")) == (1, 1)
     assert b"vaults list" in done.stderr
@@ -74,6 +75,7 @@ def test_a_vault_that_there_is_not_ends_with_one_and_one_line(archivist, vault):
 
 
 def test_an_export_that_fails_leaves_no_file_and_says_why(archivist, tmp_path):
+    out(archivist("keys", "create"))
     missing, denied = tmp_path / "all.jsonl", tmp_path / "no" / "such" / "folder" / "all.jsonl"
     for done in (archivist("export", "--vault", "nowhere", "--output", str(missing)),
                  archivist("export", "--output", str(denied))):  # fmt: skip
@@ -143,3 +145,13 @@ LINE = {
     "aliases": [],
     "keywords": [],
 }
+
+
+@pytest.mark.parametrize(
+    "words", [["search", "x"], ["keys", "list"], ["vaults", "list"], ["export"], ["backup", "copy"]]
+)
+def test_a_mistyped_folder_is_told_and_not_made(archivist, words):
+    done = archivist(*words)
+    assert (done.returncode, done.stderr.count(b"\n")) == (1, 1)
+    assert b"holds no memories; check --data" in done.stderr
+    assert not archivist.data.exists()

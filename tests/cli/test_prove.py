@@ -2,6 +2,11 @@
 
 import json
 
+from archivist.cli.prove import PLACES
+from tests.cli.test_commands import LINE
+
+CROWD = list(enumerate(place for place in PLACES for _ in range(20)))
+
 
 def proof(done):
     return json.loads(done.stdout)
@@ -16,7 +21,7 @@ def test_the_proof_starts_a_server_of_its_own_finds_the_phrase_and_leaves_no_tra
     assert done.returncode == 0, done.stderr.decode()
     assert proof(done)["found"]
     assert "start a server for the moment" in steps(done)
-    assert b"spare key" not in archivist_with_model("export").stdout
+    assert b"gardener" not in archivist_with_model("export").stdout
     assert json.loads(archivist_with_model("keys", "list", "--json").stdout) == []
     phrase = proof(done)["phrase"].encode()
     assert [
@@ -31,7 +36,7 @@ def test_the_proof_uses_the_server_that_runs(archivist_with_model):
         text = done.stdout.decode()
     assert "Found:" in text
     assert "start a server" not in text
-    assert text.count(" ms ") == 4
+    assert text.count(" ms ") == 5
 
 
 def test_without_a_model_the_proof_finds_by_words_and_says_so(archivist):
@@ -53,3 +58,29 @@ def test_a_server_on_another_folder_proves_nothing(archivist, tmp_path):
         done = archivist("prove", "--url", origin)
     assert done.returncode == 1
     assert b"serves this data folder" in done.stderr
+
+
+def test_the_printed_address_can_be_given_as_it_is_printed(archivist):
+    with archivist.serving() as origin:
+        done = archivist("prove", "--url", f"{origin}/mcp", "--json")
+    assert done.returncode == 0, done.stderr.decode()
+    assert "start a server for the moment" not in steps(done)
+
+
+def test_with_a_model_the_proof_waits_for_it_and_finds_by_meaning(archivist_with_model):
+    done = archivist_with_model("prove", "--json")
+    assert done.returncode == 0, done.stderr.decode()
+    assert proof(done)["note"] == ""
+    assert "wait for the model" in steps(done)
+
+
+def test_a_phrase_that_is_not_found_fails_the_proof(archivist):
+    """Many memories hold more of the question's words than the sentence does, and by words alone they come first."""
+    memories = [
+        {**LINE, "id": f"0193b000-0000-7000-8000-{n:012x}", "text": f"password for the {place} {n}"}
+        for n, place in CROWD
+    ]
+    lines = b"".join(json.dumps({**line, "title": line["text"]}).encode() + b"\n" for line in memories)
+    assert archivist("import", "-", stdin=lines).returncode == 0
+    done = archivist("prove", "--json")
+    assert (done.returncode, proof(done)["found"]) == (1, False)

@@ -9,6 +9,7 @@ from archivist.domain.access import Scope
 from archivist.domain.errors import ConfirmationRequired, InsufficientScope, InvalidArgument, Unavailable
 from archivist.embedders.hashed import HashedEmbedder
 from archivist.services.deletion import DELETE_ALL, DELETE_SELECTED
+from archivist.storage.sqlite.database import SqliteDatabase
 from archivist.storage.sqlite.stores import SqliteStores
 from tests.builders import an_id
 
@@ -63,6 +64,28 @@ async def test_ids_of_another_vault_are_answered_like_unknown_ones(app, me, othe
     done = await app.deletion.delete(me, [theirs, an_id(9)], DELETE_SELECTED)
     assert (done.deleted, done.not_found) == ([], [theirs, an_id(9)])
     assert await found(app, other, "theirs") == ["theirs"]
+
+
+async def test_sec_170_a_foreign_and_an_unknown_id_get_the_same_answer_by_the_same_statements(
+    app, me, other, monkeypatch
+):
+    await app.memories.store(other, text="theirs")
+    [theirs] = await ids(app, other)
+    read, asked = SqliteDatabase.read, []
+
+    async def recorded(self, query, parameters=None):
+        asked.append(str(query))
+        return await read(self, query, parameters)
+
+    monkeypatch.setattr(SqliteDatabase, "read", recorded)
+    answers = []
+    for id in (theirs, an_id(9)):
+        asked.clear()
+        done = await app.deletion.delete(me, [id], DELETE_SELECTED)
+        page = await app.search.by_date(me, start="2026-11-30", end=f"2026-11-30T12:00:00.000000Z#{id}")
+        answers.append((done.deleted, list(done.not_found) == [id], done.state, page.rows, page.truncated, list(asked)))
+    assert answers[0] == answers[1]
+    assert await ids(app, other) == [theirs]
 
 
 @pytest.mark.parametrize("wrong", [[], [an_id(1)] * 501, ["receipt-abc"], ["x"], [an_id(1).upper()], [an_id(1), ""]])

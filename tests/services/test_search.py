@@ -90,35 +90,45 @@ async def test_searching_needs_read(app, me):
             await app.search.search(me.narrowed({scope}), query="x")
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        '"',
-        "'",
-        "a*",
-        "NEAR(a b)",
-        "(",
-        ")",
-        "((a",
-        "AND",
-        "a AND NOT b",
-        "^x",
-        "col:val",
-        "-",
-        "👩‍👩‍👧‍👦",
-        "a\x00b",
-        "\ud83d",
-        "%",
-        "_",
-        "\\",
-        "x" * 100_000,
-    ],
-)
+HOSTILE = [
+    '"',
+    "'",
+    "a*",
+    "NEAR(a b)",
+    "(",
+    ")",
+    "((a",
+    "AND",
+    "a AND NOT b",
+    "^x",
+    "col:val",
+    "-",
+    "👩‍👩‍👧‍👦",
+    "a\x00b",
+    "\ud83d",
+    "%",
+    "_",
+    "\\",
+    "x" * 100_000,
+]
+
+
+@pytest.mark.parametrize("query", HOSTILE)
 async def test_query_text_is_data(app, me, query):
     await app.memories.store(me, text="plain words about a boat")
     await app.search.search(me, query=query)
     if len(query) < 100:
         assert await found(app, me, f"{query} boat") == ["plain words about a boat"]
+
+
+@pytest.mark.parametrize("query", HOSTILE)
+async def test_no_query_ever_finds_a_row_of_another_vault(app, me, other, query):
+    await app.memories.store(me, text="mine about a boat")
+    for number in range(5):
+        await app.memories.store(
+            other, text=f"theirs {query[:200]} boat {number}".replace("\x00", "").replace("\ud83d", "")
+        )
+    assert set(await found(app, me, query)) <= {"mine about a boat"}
 
 
 # By date

@@ -56,7 +56,7 @@ def list_(as_json: bool, data: Path | None) -> None:
     """The keys that there are; never the keys themselves."""
 
     async def find() -> tuple[list[Key], dict[VaultId, str]]:
-        async with opened(settings_of(data=data)) as app:
+        async with opened(settings_of(data=data), reading=True) as app:
             names = {vault.id: vault.name for vault in await app.vaults.list(OWNER)}
             return list(await app.keys.list(OWNER)), names
 
@@ -78,7 +78,7 @@ def revoke(id: str, data: Path | None) -> None:
     """End a key. It holds from the next request on."""
 
     async def end() -> None:
-        async with opened(settings_of(data=data)) as app:
+        async with opened(settings_of(data=data), reading=True) as app:
             await app.keys.revoke(OWNER, id)
 
     asyncio.run(end())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import click
 
 from archivist.domain.access import Scope, parse_scopes
-from archivist.domain.errors import InvalidArgument
+from archivist.domain.errors import InvalidArgument, Refused
 from archivist.settings import Settings, load
 from archivist.telemetry.logging import configure
 
@@ -79,8 +79,16 @@ def settings_of(*, serving: bool = False, **given: object) -> Settings:
 
 
 @asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator["App"]:
-    """The services without workers, for a command that does one thing and ends."""
+async def opened(settings: Settings, *, reading: bool = False) -> AsyncIterator["App"]:
+    """The services without workers, for a command that does one thing and ends.
+
+    reading: the command only looks, so a folder that holds nothing is a slip of typing.
+
+    Raises:
+        Refused: there is nothing to look at.
+    """
+    if reading and not (settings.data / "control.db").exists():
+        raise Refused(f"{settings.data} holds no memories; check --data, or begin with `archivist keys create`")
     from archivist.app import build  # half a second of imports, for which `archivist stdio` does not wait
 
     app = build(settings, progress=lambda line: click.echo(line, err=True))

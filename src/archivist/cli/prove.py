@@ -27,7 +27,7 @@ from archivist.settings import Settings
 T = TypeVar("T")
 START_SECONDS = 60
 ANIMALS = ("heron", "badger", "lynx", "plover", "marten", "osprey", "gecko", "walrus", "ibis", "stoat")
-PLACES = ("lighthouse", "orchard", "observatory", "boathouse", "greenhouse", "windmill", "library", "foundry")
+PLACES = ("lighthouse", "observatory", "boathouse", "windmill", "planetarium", "belfry", "orangery", "smokehouse")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ def prove_command(url: str | None, as_json: bool, data: Path | None) -> None:
     settings = settings_of(data=data)
     place, animal = secrets.choice(PLACES), secrets.choice(ANIMALS)
     proof = Proof(f"{animal}-{secrets.token_hex(4)}")
-    sentence = f"The spare key of the {place} is kept by the gardener; the word to say is {proof.phrase}."
-    question = f"Which word must be said to be given the spare key of the {place}?"
+    sentence = f"Whoever is locked out of the {place} gets a second key from the gardener for saying {proof.phrase}."
+    question = f"What is the password to be let into the {place}?"
     found, note = asyncio.run(_prove(settings, url, proof, sentence, question))
     if as_json:
         steps = [{"step": what, "ms": round(ms, 1)} for what, ms in proof.steps]
@@ -75,12 +75,23 @@ async def _prove(settings: Settings, url: str | None, proof: Proof, sentence: st
         reader, read_key = await app.keys.create(who, name="proof, second connection", scopes=frozenset({Scope.READ}))
         try:
             async with _server(settings, url, read_key, proof) as origin:
+                await proof.step("wait for the model", _model_settled(origin, read_key))
                 await proof.step("store on the first connection", _store(origin, write_key, sentence))
                 answer = await proof.step("ask on the second connection", _ask(origin, read_key, question))
         finally:
             await proof.step("remove the trace", _remove(app, who, proof.phrase, [writer.id, reader.id]))
     texts = [row["text"] for row in answer["results"]]
     return any(proof.phrase in text for text in texts), answer.get("note", "")
+
+
+async def _model_settled(origin: str, key: str) -> None:
+    """Return once the server's model is ready or known to be away; at most START_SECONDS."""
+    async with _connection(origin, key) as client:
+        for _ in range(5 * START_SECONDS):
+            status = (await client.call_tool("memory_status", {})).structured_content
+            if not isinstance(status, dict) or status.get("search", {}).get("state") != "preparing":
+                return
+            await asyncio.sleep(0.2)
 
 
 async def _store(origin: str, key: str, sentence: str) -> None:
@@ -119,7 +130,7 @@ async def _connection(origin: str, key: str) -> AsyncIterator[Client]:
 @asynccontextmanager
 async def _server(settings: Settings, url: str | None, key: str, proof: Proof) -> AsyncIterator[str]:
     """The origin of a server that knows `key`: the one that runs, else one for the moment."""
-    running = (url or address(settings)).rstrip("/")
+    running = (url or address(settings)).rstrip("/").removesuffix("/mcp")
     if await proof.step("look for a running server", _knows(running, key)):
         yield running
         return

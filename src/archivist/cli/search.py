@@ -24,7 +24,7 @@ def search_command(words: tuple[str, ...], limit: int, vault: str | None, as_jso
     """Search a vault by meaning and by words, best first."""
 
     async def find() -> Found:
-        async with opened(settings_of(data=data)) as app:
+        async with opened(settings_of(data=data), reading=True) as app:
             who = await app.local(vault)
             await app.embedder.start()
             await app.embedder.settle()

@@ -5,10 +5,13 @@ import errno
 import gc
 import os
 import shlex
+import shutil
 import signal
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import click
 import uvicorn
@@ -19,7 +22,7 @@ from archivist.cli.http import BoundedHeads
 from archivist.cli.options import data_option, settings_of
 from archivist.domain.errors import Refused
 from archivist.server import asgi
-from archivist.settings import LOOPBACK, Settings
+from archivist.settings import LOOPBACK, Settings, load
 
 DRAIN_SECONDS = 10
 
@@ -91,11 +94,22 @@ def _told_to_stop(server: uvicorn.Server) -> Iterator[None]:
 
 
 def _greet(settings: Settings) -> None:
+    """The address, and two commands that work as they are printed."""
     own = os.environ.get("ARCHIVIST_DATA") is None and settings.data != Settings().data
     where = f" --data {shlex.quote(str(settings.data))}" if own else ""
+    expected = address(load(os.environ, data=settings.data))
+    there = "" if expected == address(settings) else f" --url {address(settings)}"
     click.echo(f"Archivist is ready.  MCP address: {address(settings)}/mcp", err=True)
-    click.echo(f"  make a key:   archivist keys create{where}", err=True)
-    click.echo(f"  see it work:  archivist prove{where}", err=True)
+    click.echo(f"  make a key:   {_program()} keys create{where}", err=True)
+    click.echo(f"  see it work:  {_program()} prove{there}{where}", err=True)
+
+
+def _program() -> str:
+    """How this command can be called from the same folder."""
+    if shutil.which("archivist"):
+        return "archivist"
+    called = Path(sys.argv[0])
+    return shlex.quote(str(called)) if called.name == "archivist" else f"{shlex.quote(sys.executable)} -m archivist"
 
 
 def address(settings: Settings) -> str:

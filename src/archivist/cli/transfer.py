@@ -27,7 +27,7 @@ def export_command(vault: str | None, output: Path | None, data: Path | None) ->
 
     async def write(out: BinaryIO) -> int:
         count = 0
-        async with opened(settings_of(data=data)) as app:
+        async with opened(settings_of(data=data), reading=True) as app:
             async for line in app.transfer.export(await app.local(vault)):
                 out.write(line)
                 count += 1
@@ -78,7 +78,7 @@ def backup_command(folder: Path, as_json: bool, data: Path | None) -> None:
     target = folder.absolute()
 
     async def copy() -> int:
-        async with opened(settings_of(data=data)) as app:
+        async with opened(settings_of(data=data), reading=True) as app:
             await app.stores.control()
             return await app.stores.backup(target)
 

@@ -40,7 +40,7 @@ def list_(as_json: bool, data: Path | None) -> None:
     """The vaults that there are, oldest first."""
 
     async def find() -> list[Vault]:
-        async with opened(settings_of(data=data)) as app:
+        async with opened(settings_of(data=data), reading=True) as app:
             return list(await app.vaults.list(OWNER))
 
     found = asyncio.run(find())

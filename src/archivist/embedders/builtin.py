@@ -52,7 +52,7 @@ class BuiltinEmbedder:
         self._threads = threads or max(1, min(4, (os.cpu_count() or 1) // 2))
         self._lazy = lazy
         self._say = on_progress
-        self._status: tuple[State, str] = "preparing", "the built-in search model is being prepared"
+        self._status: tuple[State, str] = "preparing", "the built-in search model is being made ready"
         self._settled: Future[None] = Future()
         self._inbox: SimpleQueue[Request | None] = SimpleQueue()
         self._door = Lock()  # a request is either put before the last look into the inbox, or refused
