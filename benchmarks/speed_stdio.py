@@ -16,7 +16,7 @@ from benchmarks.report import Row
 _STARTS = 5
 _MOST = {"discover cpu s": 1.5, "search cpu s": 3.0, "before MB": 120.0, "after MB": 260.0}
 _MOST_DISK = 420.0
-_TOOLS_OF_THE_ENVIRONMENT = ("pip", "setuptools")
+_TOOLS_OF_THE_ENVIRONMENT = ("pip",)
 
 
 def rows(data: Path, root: Path, cache: Path) -> list[Row]:

@@ -1,5 +1,6 @@
 """The pages agree with the tree: links lead somewhere, targets exist, decisions have their parts."""
 
+import os
 import re
 import subprocess
 
@@ -44,3 +45,9 @@ def test_the_menu_is_aligned_and_has_one_line_for_a_target():
     lines = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     assert len({re.match(r"make \w+ +", line).end() for line in lines}) == 1
     assert len(lines) == len(set(lines)) >= 7
+
+
+def test_the_suite_that_guards_a_change_is_the_one_that_people_run():
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert "make test" in script
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)

@@ -4,6 +4,8 @@ import json
 
 import jsonschema
 import pytest
+from dirty_equals import IsStr
+from inline_snapshot import snapshot
 
 from archivist.domain.access import Scope
 from archivist.mcp import toolsets
@@ -27,6 +29,29 @@ async def test_what_one_connection_stores_another_finds_with_its_provenance(me, 
     assert 0 <= row["score"] <= 1
     assert row["created_at"] == stored["created_at"]
     assert stored["receipt"] != row["id"]
+
+
+async def test_what_a_store_and_a_refusal_answer_reads_like_this(me):
+    assert await me.store(ALLERGY) == snapshot(
+        {
+            "stored": True,
+            "receipt": IsStr(regex=r"receipt-[0-9a-f]{32}"),
+            "duplicate": False,
+            "created_at": IsStr(regex=r"\d{4}-\d\d-\d\dT.*Z"),
+            "tier": 1,
+        }
+    )
+    refused = await me.call("search_memories", query="peanuts", tiers=[4])
+    assert refused["structuredContent"] == snapshot(
+        {
+            "error": {
+                "code": "invalid_argument",
+                "field": "tiers",
+                "message": "tiers: must be one or more of 1, 2, 3; leave it out for all",
+                "retryable": False,
+            }
+        }
+    )
 
 
 async def test_an_exact_repeat_is_stored_once(me):
