@@ -18,33 +18,25 @@ from archivist.storage import memories as stored
 from archivist.storage.database import Write
 
 
-def terms_of(memory: Memory) -> str:
-    """The words that it is found by, as they are indexed."""
-    return " ".join(analyse(findable_text(memory)))
-
-
 @dataclass(frozen=True, slots=True)
 class Entries:
     """Every method returns (the beginning of) one batch. `head`: where the log stood when the caller decided."""
 
     keywords: KeywordIndex
 
-    def put(
-        self, memory: Memory, head: Head, now: datetime, made: Floats | None, space: str, *, terms: str | None = None
-    ) -> list[Write]:
-        """Keep a new memory. made: its vectors, (windows, d), of `space`; without those that are wanted it waits.
-
-        terms: its `terms_of`, from a caller who had the time to find them.
-        """
+    def put(self, memory: Memory, head: Head, now: datetime) -> list[Write]:
+        """Keep a new memory, found by its words. Goes before `meaning`."""
         return [
             *_log(memory, head, now, "put"),
-            *stored.insert(memory, terms_of(memory) if terms is None else terms),
+            *stored.insert(memory, " ".join(analyse(findable_text(memory)))),
             self.keywords.insert(memory.vault, memory.id),
-            *(_vectors(memory, made, space) if made is not None else []),
-            pending.insert(memory.vault, memory.id)
-            if made is None
-            else pending.insert_unless_wanted(memory.vault, memory.id, space),
         ]
+
+    def meaning(self, memory: Memory, made: Floats | None, space: str) -> list[Write]:
+        """The vectors of a new memory, (windows, d), of `space`; without those that are wanted it waits for them."""
+        if made is None:
+            return [pending.insert(memory.vault, memory.id)]
+        return [*_vectors(memory, made, space), pending.insert_unless_wanted(memory.vault, memory.id, space)]
 
     def embed(self, memory: Memory, head: Head, now: datetime, made: Floats, space: str) -> list[Write]:
         """Replace the vectors of a memory that waits; conflicts if it does not any more, or not for `space`."""

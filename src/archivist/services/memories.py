@@ -14,7 +14,7 @@ from archivist.domain.ids import MemoryId
 from archivist.domain.memories import Memory
 from archivist.domain.operations import permit
 from archivist.embedders.embedder import Embedder, Floats
-from archivist.search.entries import Entries, terms_of
+from archivist.search.entries import Entries
 from archivist.storage import audit, heads
 from archivist.storage import memories as stored
 from archivist.storage.database import Database
@@ -61,9 +61,14 @@ class Memories:
         if first := await stored.by_repeat(db, who.vault, memory.digest):
             return _answer(who, standing.secret, first, memory)
         wanted = standing.space in ("", self.embedder.space)  # else another process makes them, in its space
-        vectors, terms = await self._vectors_and_terms(memory) if wanted else (None, None)
+        async with asyncio.TaskGroup() as group:
+            making = group.create_task(self._vectors(memory, wanted=wanted))
+            await asyncio.sleep(0)  # lets the embedder begin: its thread and this one work side by side
+            kept = self.entries.put(memory, standing.head, now)
+        vectors = making.result()
         batch = [
-            *self.entries.put(memory, standing.head, now, vectors, self.embedder.space, terms=terms),
+            *kept,
+            *self.entries.meaning(memory, vectors, self.embedder.space),
             audit.insert(entry(who, self.new_id(), now, "store_memory", target=id)),
         ]
         try:
@@ -84,15 +89,10 @@ class Memories:
     async def _reading(self, who: Principal) -> Database:
         return await self.stores.vault(who.vault, writable=who.may_change)
 
-    async def _vectors_and_terms(self, memory: Memory) -> tuple[Floats | None, str]:
-        """The words are looked for while the embedder works."""
-        making = asyncio.create_task(self._vectors(memory))
-        await asyncio.sleep(0)  # lets it begin
-        terms = terms_of(memory)
-        return await making, terms
-
-    async def _vectors(self, memory: Memory) -> Floats | None:
+    async def _vectors(self, memory: Memory, *, wanted: bool) -> Floats | None:
         """None if the embedder cannot answer now: the memory is kept anyway, and gets its vectors later."""
+        if not wanted:
+            return None
         try:
             return (await self.embedder.passages([rules.findable_text(memory)]))[0]
         except EmbedderUnavailable:

@@ -96,7 +96,7 @@ class Transfer:
         head, now = (await heads.read(db, who.vault)).head, self.now()
         batch: list[Write] = []
         for memory, sources in fresh:
-            batch += self.entries.put(memory, head, now, None, "")
+            batch += [*self.entries.put(memory, head, now), *self.entries.meaning(memory, None, "")]
             batch += [lineage.insert(who.vault, memory.id, s.id, s.version, s.batch) for s in sources]
         act = entry(who, self.new_id(), now, "import", count=len(fresh))
         return [*batch, audit.insert(act)]
