@@ -128,14 +128,19 @@ class Backlog:
 
 
 def _alike(waiting: Sequence[Window]) -> list[Window]:
-    """The oldest window and those nearest to it in length, as many as BATCH_TOKENS holds."""
+    """The oldest window and those nearest to it in length, as many as BATCH_TOKENS holds.
+
+    Near is narrow: a batch saves a sixth of the time of single windows, and padding a third of it away costs more.
+    Measured with eight callers, processor time for a text against all texts at once: 3 + l / 12 tokens apart 95 %,
+    8 + l / 4 apart 88 %, equal lengths alone 92 %.
+    """
     oldest = len(waiting[0].tokens)
     order = sorted(waiting, key=lambda window: abs(len(window.tokens) - oldest))
     chosen: list[Window] = []
     longest = 0
     for window in order:
         longest = max(longest, len(window.tokens))
-        near = abs(len(window.tokens) - oldest) <= 8 + oldest // 4
+        near = abs(len(window.tokens) - oldest) <= 3 + oldest // 12
         if chosen and (not near or longest * (len(chosen) + 1) > BATCH_TOKENS):
             break
         chosen.append(window)
