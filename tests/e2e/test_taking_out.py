@@ -63,7 +63,7 @@ def test_what_is_exported_and_imported_into_another_vault_exports_to_the_same_by
 def test_an_import_that_was_killed_and_is_run_again_doubles_and_loses_nothing(plain: Place, tmp_path: Path):
     source, out = tmp_path / "many.jsonl", tmp_path / "out.jsonl"
     content = written(source, [f"fact number {number}" for number in range(MANY)])
-    plain.said("vaults", "list")
+    plain.said("keys", "create")
     started = plain.start("import", source)
     until(lambda: _count(plain) > 0, "the first lines are in")
     started.kill()
