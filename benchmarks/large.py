@@ -90,7 +90,7 @@ async def _keep(db: Database, memories: Sequence[Memory], vectors: Floats, space
         [
             write
             for memory, vector in zip(memories, vectors, strict=True)
-            for write in entries.put(memory, head, memory.created, vector[None, :], space)
+            for write in (*entries.put(memory, head, memory.created), *entries.meaning(memory, vector[None, :], space))
         ]
     )
 

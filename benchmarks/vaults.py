@@ -52,14 +52,18 @@ class Vaults:
         db = await self.stores.vault(vault)
         await db.apply([heads.make(vault, secret), heads.set_space(vault, self.embedder.space)])
         memories = [_memory(vault, secret, item) for item in items]
-        vectors = await self.embedder.passages([findable_text(memory) for memory in memories])
+        # one at a time: in a batch the company of a text moves its vector a little, and so the third digit of a row
+        vectors = [(await self.embedder.passages([findable_text(memory)]))[0] for memory in memories]
         entries, head = Entries(SqliteFts5()), (await heads.read(db, vault)).head
         for start in range(0, len(memories), BATCH):
             some = zip(memories[start : start + BATCH], vectors[start : start + BATCH], strict=True)
             batch = [
                 write
                 for memory, made in some
-                for write in entries.put(memory, head, memory.created, made, self.embedder.space)
+                for write in (
+                    *entries.put(memory, head, memory.created),
+                    *entries.meaning(memory, made, self.embedder.space),
+                )
             ]
             await db.apply(batch)
         keys = {memory.id: item.key for memory, item in zip(memories, items, strict=True)}
