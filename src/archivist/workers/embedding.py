@@ -80,7 +80,7 @@ class Embedding:
             last = waiting[-1]
             made = await self._made(list((await stored.find_many(db, vault, waiting)).values()))
             for memory, vectors in made:
-                await self._keep(vault, memory, vectors)
+                await self._keep(db, memory, vectors)
             done(len(waiting))
             log.info("vectors made", vault=vault, count=len(made), left=await pending.count(db, vault))
 
@@ -110,10 +110,9 @@ class Embedding:
         log.info("vectors of another model are wanted now", vault=vault, space=self.embedder.space, was=standing.space)
         return True
 
-    async def _keep(self, vault: VaultId, memory: Memory, vectors: Floats) -> None:
-        db = await self.stores.vault(vault)
-        head = (await heads.read(db, vault)).head
+    async def _keep(self, db: Database, memory: Memory, vectors: Floats) -> None:
+        head = (await heads.read(db, memory.vault)).head
         try:
             await db.apply(self.entries.embed(memory, head, self.now(), vectors, self.embedder.space))
         except Conflict:
-            log.debug("somebody else was faster", vault=vault)
+            log.debug("somebody else was faster", vault=memory.vault)
