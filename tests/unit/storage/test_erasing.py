@@ -7,6 +7,8 @@ import string
 import pytest
 
 from archivist.storage.sqlite import connections, erasing, files
+from archivist.storage.sqlite.database import SqliteDatabase
+from archivist.storage.sqlite.statements import Statements
 
 
 @pytest.fixture
@@ -67,6 +69,20 @@ def test_the_first_terms_of_pages_go_with_their_rows(file):
     for doc in chance.sample(sorted(set(docs) - set(gone)), 20):
         found = connection.execute("SELECT rowid FROM fts WHERE fts MATCH ?", (f'"{docs[doc][0]}"',)).fetchall()
         assert found == [(doc,)]
+
+
+@pytest.mark.anyio
+async def test_a_scrub_leaves_no_term_of_a_deleted_row_in_the_index(file):
+    path, connection = file
+    chance = random.Random(5)
+    docs = {doc: words(chance, 100) for doc in range(1, 1001)}
+    insert(connection, docs)
+    delete(connection, docs, chance.sample(sorted(docs), 400))
+    assert erasing.keeps_terms(connection)
+    database = SqliteDatabase(path, Statements())
+    assert await database.scrub()
+    await database.close()
+    assert not erasing.keeps_terms(connection)
 
 
 def test_a_rewriting_that_was_cut_off_is_taken_up(file):
