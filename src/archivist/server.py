@@ -14,10 +14,10 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from archivist.domain.errors import ArchivistError
+from archivist.http.site import LOOPBACK_NAMES, Site
 from archivist.mcp import vault
 from archivist.mcp.call import Call
 from archivist.mcp.entry import Access, Entry
-from archivist.mcp.site import LOOPBACK_NAMES, Site
 from archivist.oauth import metadata
 from archivist.settings import Settings
 

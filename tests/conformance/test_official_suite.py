@@ -8,8 +8,8 @@ import anyio
 import pytest
 
 from archivist.domain.access import Principal
+from archivist.http.site import Site
 from archivist.mcp.entry import Entry
-from archivist.mcp.site import Site
 from archivist.server import Door
 from tests.conformance.fixtures.registry import registry
 from tests.conformance.fixtures.serving import WithKey, served

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from archivist.storage import heads
 from archivist.storage.database import Database
-from archivist.storage.schema import metadata
+from archivist.storage.schema_people import users
 from archivist.storage.server import ServerStores, migrate
 from archivist.storage.sqlite.stores import SqliteStores
 from archivist.storage.stores import Stores
@@ -33,7 +33,7 @@ def servers() -> Iterator[dict[str, sa.Engine]]:
 
 def _emptied(engine: sa.Engine) -> str:
     with engine.begin() as connection:
-        for table in metadata.sorted_tables:
+        for table in users.metadata.sorted_tables:
             connection.execute(sa.delete(table))
     return engine.url.render_as_string(hide_password=False)
 

@@ -3,7 +3,7 @@
 import pytest
 import sqlalchemy as sa
 
-from archivist.storage.schema import metadata
+from archivist.storage.schema_people import users
 from archivist.storage.server import migrate
 from tests.contract.servers import fresh_database
 
@@ -27,9 +27,9 @@ def test_all_migrations_together_make_the_schema_on_a_server(kind):
     with fresh_database(kind) as migrated, fresh_database(kind) as created:
         engines = sa.create_engine(migrated), sa.create_engine(created)
         migrate(engines[0])
-        metadata.create_all(engines[1])
+        users.metadata.create_all(engines[1])
         shapes = [shape(engine) for engine in engines]
         for engine in engines:
             engine.dispose()
     assert shapes[0] == shapes[1]
-    assert set(shapes[0]) == set(metadata.tables)
+    assert set(shapes[0]) == set(users.metadata.tables)

@@ -4,7 +4,7 @@ import httpx2
 import pytest
 
 from archivist.domain.errors import Unavailable
-from archivist.mcp.site import Site
+from archivist.http.site import Site
 from archivist.server import Door, asgi, plain_routes, site_of
 from archivist.settings import Settings
 from tests.faces.mcp.talking import HERE, client

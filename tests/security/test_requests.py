@@ -8,8 +8,8 @@ import httpx2
 import pytest
 
 from archivist.domain.limits import BODY_BYTES, JSON_DEPTH
+from archivist.http.site import Site
 from archivist.mcp.entry import Entry
-from archivist.mcp.site import Site
 from tests.faces.mcp.talking import HERE, authenticate, client, door, fixtures, legacy, modern, post
 
 pytestmark = pytest.mark.anyio

@@ -15,13 +15,14 @@ from starlette import types as asgi
 from archivist.domain.access import Principal, Scope
 from archivist.domain.errors import ArchivistError, Unauthenticated
 from archivist.domain.limits import BODY_BYTES
-from archivist.mcp import accepts, bodies, cors, credentials, dispatch, era, rpc, wire
+from archivist.http import bodies, challenges, cors
+from archivist.http.headers import Headers, Repeated
+from archivist.http.site import Site
+from archivist.mcp import accepts, dispatch, era, rpc, wire
 from archivist.mcp.hangup import unless_gone
-from archivist.mcp.headers import Headers, Repeated
 from archivist.mcp.registry import Registry
 from archivist.mcp.replies import Channel, Reply
 from archivist.mcp.rpc import Message, Rejection
-from archivist.mcp.site import Site
 from archivist.telemetry.logging import logger
 
 METHODS = "POST, OPTIONS"
@@ -133,15 +134,15 @@ class Exchange:
     async def _authenticated(self) -> Principal:
         url = f"{self.entry.site.address(self.headers.get(b'host') or '')}{metadata_path('/mcp')}"
         try:
-            credential = credentials.presented(self.headers)
-        except (credentials.Ambiguous, Repeated) as exc:
-            raise Refusal(400, str(exc), _challenge(credentials.ambiguous(url))) from None
+            credential = challenges.presented(self.headers)
+        except (challenges.Ambiguous, Repeated) as exc:
+            raise Refusal(400, str(exc), _challenge(challenges.ambiguous(url))) from None
         try:
             if not credential:
                 raise Unauthenticated("this server needs a key")
             who = await self.entry.authenticate(credential)
         except Unauthenticated as exc:
-            challenge = credentials.unauthenticated(url, sent=credential is not None)
+            challenge = challenges.unauthenticated(url, sent=credential is not None)
             raise Refusal(401, exc.detail, _challenge(challenge)) from None
         except ArchivistError as exc:
             raise Refusal(exc.status, exc.detail) from None
@@ -187,9 +188,9 @@ class Exchange:
         if needed <= who.scopes:
             return
         url = f"{self.entry.site.address(self.headers.get(b'host') or '')}{metadata_path('/mcp')}"
-        challenge = credentials.insufficient(url, who.scopes, needed)
+        challenge = challenges.insufficient(url, who.scopes, needed)
         id = messages[0].id if len(messages) == 1 else None
-        text = credentials.missing(needed - who.scopes)
+        text = challenges.missing(needed - who.scopes)
         refusal = Refusal(403, text, _challenge(challenge))
         refusal.reply.body.update(rpc.error(id, 403, text))
         raise refusal

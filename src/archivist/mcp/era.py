@@ -7,7 +7,7 @@ the body. The revisions before shook hands; over HTTP they name theirs in one he
 from collections.abc import Mapping
 from typing import Any
 
-from archivist.mcp.headers import Headers, decoded
+from archivist.http.headers import Headers, decoded
 from archivist.mcp.rpc import HEADER_MISMATCH, INVALID_PARAMS, UNSUPPORTED_VERSION, Message, Rejection
 
 MODERN = "2026-07-28"

@@ -1,6 +1,7 @@
 """Every table, once. Portable column types only: text, 64-bit integer, double, bytes. The vault is first in every key.
 
 Two kinds of database hold them (on a server they are one): CONTROL for people and keys, VAULT for what is remembered.
+The tables of people, apps and what opens doors stand in `schema_people`; they belong to no vault.
 No table is WITHOUT ROWID and no index holds text that people wrote: SQLite's secure_delete overwrites deleted rows,
 but can leave copies of deleted index entries behind.
 """
@@ -18,20 +19,20 @@ LongText = Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb")
 Bytes = LargeBinary().with_variant(mysql.LONGBLOB(), "mysql", "mariadb")
 
 
-def _table(name: str, *columns: Column[Any] | Index) -> Table:
+def table(name: str, *columns: Column[Any] | Index) -> Table:
     """On MariaDB: transactions, all of Unicode, and bytes compared as they are, blanks at the end too."""
     innodb, utf8, binary = "InnoDB", "utf8mb4", "utf8mb4_nopad_bin"
     return Table(name, metadata, *columns, mysql_engine=innodb, mysql_charset=utf8, mysql_collate=binary)
 
 
-def _vault() -> Column[str]:
+def vault_column() -> Column[str]:
     return Column("vault", Id, primary_key=True)
 
 
 # One row per vault (and one for `control`): where its log stands, its HMAC key, its vector space.
-heads = _table(
+heads = table(
     "heads",
-    _vault(),
+    vault_column(),
     Column("epoch", BigInteger, nullable=False),
     Column("seq", BigInteger, nullable=False),
     Column("secret", LargeBinary(32), nullable=False),
@@ -39,9 +40,9 @@ heads = _table(
     Column("erasing", BigInteger, nullable=False),  # seq of the last deletion whose bytes may be left; 0: none
 )
 
-changes = _table(
+changes = table(
     "changes",
-    _vault(),
+    vault_column(),
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
     Column("epoch", BigInteger, nullable=False),
     Column("kind", String(16), nullable=False),
@@ -51,9 +52,9 @@ changes = _table(
     Column("at", BigInteger, nullable=False),  # microseconds since the epoch, UTC, as every time here
 )
 
-audit = _table(
+audit = table(
     "audit",
-    _vault(),
+    vault_column(),
     Column("id", Id, primary_key=True),
     Column("at", BigInteger, nullable=False),
     Column("user", Id, nullable=False),
@@ -66,9 +67,9 @@ audit = _table(
     Index("audit_recent", "vault", "at"),
 )
 
-vaults = _table(
+vaults = table(
     "vaults",
-    _vault(),
+    vault_column(),
     Column("name", Name, nullable=False),
     Column("kind", String(16), nullable=False),
     Column("owner", Id, nullable=False),
@@ -78,9 +79,9 @@ vaults = _table(
     Index("vaults_named", "name_digest", unique=True),
 )
 
-keys = _table(
+keys = table(
     "keys",
-    _vault(),
+    vault_column(),
     Column("id", Id, primary_key=True),
     Column("digest", String(64), nullable=False, unique=True),  # SHA-256 of the secret, hex
     Column("start", String(16), nullable=False),  # what may be shown of the key
@@ -90,11 +91,12 @@ keys = _table(
     Column("created", BigInteger, nullable=False),
     Column("expires", BigInteger),
     Column("revoked", BigInteger),
+    Column("kind", String(16), nullable=False, server_default="memory"),
 )
 
-memories = _table(
+memories = table(
     "memories",
-    _vault(),
+    vault_column(),
     Column("id", Id, primary_key=True),
     Column("doc", BigInteger, nullable=False),  # the full-text rowid: the seq of the change that stored it
     Column("tier", BigInteger, nullable=False),
@@ -132,17 +134,17 @@ memories = _table(
     Index("memories_counted", "vault", "tier", "archived", "batch", "tokens"),  # counting must not read texts
 )
 
-tags = _table(
+tags = table(
     "tags",
-    _vault(),
+    vault_column(),
     Column("memory", Id, primary_key=True),
     Column("position", BigInteger, primary_key=True, autoincrement=False),
     Column("tag", Name, nullable=False),
 )
 
-vectors = _table(
+vectors = table(
     "vectors",
-    _vault(),
+    vault_column(),
     Column("memory", Id, primary_key=True),
     Column("window", BigInteger, primary_key=True, autoincrement=False),
     Column("space", String(200), nullable=False),
@@ -151,11 +153,11 @@ vectors = _table(
 )
 
 # Memories whose vectors are missing or of another space than the one wanted.
-pending = _table("pending", _vault(), Column("memory", Id, primary_key=True))
+pending = table("pending", vault_column(), Column("memory", Id, primary_key=True))
 
-lineage = _table(
+lineage = table(
     "lineage",
-    _vault(),
+    vault_column(),
     Column("parent", Id, primary_key=True),  # the reflection
     Column("child", Id, primary_key=True),  # what it was built from; may be deleted since
     Column("child_version", BigInteger, nullable=False),
@@ -163,13 +165,12 @@ lineage = _table(
     Index("lineage_child", "vault", "child"),
 )
 
-tombstones = _table(
+tombstones = table(
     "tombstones",
-    _vault(),
+    vault_column(),
     Column("memory", Id, primary_key=True),
     Column("digest", String(64), nullable=False),
     Column("at", BigInteger, nullable=False),
 )
 
-CONTROL = (heads, changes, audit, vaults, keys)
 VAULT = (heads, changes, audit, memories, tags, vectors, pending, lineage, tombstones)

@@ -11,10 +11,10 @@ from starlette.types import ASGIApp
 
 from archivist.domain.access import Principal, Scope
 from archivist.domain.errors import Unauthenticated
+from archivist.http.site import Site
 from archivist.mcp.entry import Access, Entry
 from archivist.mcp.registry import Registry
 from archivist.mcp.rpc import name_of
-from archivist.mcp.site import Site
 from archivist.server import Door
 from tests.builders import a_principal
 from tests.conformance.fixtures.registry import registry

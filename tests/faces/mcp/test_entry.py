@@ -9,8 +9,8 @@ import pytest
 from starlette.types import Message
 
 from archivist.domain.errors import RateLimited, Unavailable
+from archivist.http.site import Site
 from archivist.mcp.entry import Access, Entry
-from archivist.mcp.site import Site
 from tests.faces.mcp.talking import HERE, authenticate, client, door, fixtures, legacy, modern, post
 
 pytestmark = pytest.mark.anyio

@@ -7,7 +7,8 @@ import sqlalchemy as sa
 
 from archivist.domain.errors import Refused
 from archivist.storage.migrations.runner import MIGRATIONS, Migration
-from archivist.storage.schema import CONTROL, VAULT
+from archivist.storage.schema import VAULT
+from archivist.storage.schema_people import CONTROL
 from archivist.storage.sqlite import connections, files
 from archivist.storage.sqlite.driver import driver, is_safe
 
@@ -66,11 +67,11 @@ def test_a_prepared_file_is_durable_erasing_and_strict(path):
 def test_an_older_file_is_migrated_and_a_copy_kept(path):
     files.prepare(path, "control")
     change(path, "INSERT INTO heads VALUES ('v', 1, 0, x'', '', 0)")
-    newer = (*MIGRATIONS["control"], Migration(2, lambda _dialect: ["ALTER TABLE heads ADD COLUMN more TEXT"]))
+    newer = (*MIGRATIONS["control"], Migration(3, lambda _dialect: ["ALTER TABLE heads ADD COLUMN more TEXT"]))
     files.prepare(path, "control", newer)
-    kept = path.with_name("x.db.before-2")
-    assert (rows(path, "SELECT vault, more FROM heads"), rows(path, "PRAGMA user_version")) == ([("v", None)], [(2,)])
-    assert (rows(kept, "SELECT vault FROM heads"), rows(kept, "PRAGMA user_version")) == ([("v",)], [(1,)])
+    kept = path.with_name("x.db.before-3")
+    assert (rows(path, "SELECT vault, more FROM heads"), rows(path, "PRAGMA user_version")) == ([("v", None)], [(3,)])
+    assert (rows(kept, "SELECT vault FROM heads"), rows(kept, "PRAGMA user_version")) == ([("v",)], [(2,)])
     assert kept.stat().st_mode & 0o777 == 0o600
 
 
@@ -81,10 +82,10 @@ def test_a_new_file_needs_no_copy(path):
 
 def test_a_migration_that_is_cut_off_leaves_the_old_state(path):
     files.prepare(path, "control")
-    half = Migration(2, lambda _dialect: ["ALTER TABLE heads ADD COLUMN more TEXT", "DROP TABLE keys", "nonsense"])
+    half = Migration(3, lambda _dialect: ["ALTER TABLE heads ADD COLUMN more TEXT", "DROP TABLE keys", "nonsense"])
     with pytest.raises(driver().OperationalError):
         files.prepare(path, "control", (*MIGRATIONS["control"], half))
-    assert rows(path, "PRAGMA user_version") == [(1,)]
+    assert rows(path, "PRAGMA user_version") == [(2,)]
     assert rows(path, "SELECT count(*) FROM keys") == [(0,)]
     assert "more" not in [row[1] for row in rows(path, "PRAGMA table_info(heads)")]
 

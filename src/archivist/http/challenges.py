@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 
 from archivist.domain.access import Scope
-from archivist.mcp.headers import Headers
+from archivist.http.headers import Headers
 
 LONGEST = 512
 """Characters of the longest credential that is looked at; every key we make is far shorter."""
