@@ -52,6 +52,18 @@ class Step:
         self.stamp.write_text(digest)
 
 
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program of Debian's package of the same name. It belongs to the machine, so it is looked for each time."""
+
+    name: str
+
+    def ensure(self) -> None:
+        """Install it unless it is there."""
+        if shutil.which(self.name) is None:
+            apt_install(self.name)
+
+
 def main(wanted: str) -> None:
     """Bring about everything that the target needs, one set-up at a time."""
     CACHE.mkdir(exist_ok=True)
@@ -76,22 +88,22 @@ def ensure_venv() -> None:
         raise Stopped("could not make .venv; on Debian and Ubuntu: apt-get install python3-venv") from None
 
 
-def run_steps() -> list[Step]:
+def run_steps() -> list[Step | Program]:
     """What the server needs."""
-    return [_packages("run", "the server's packages (about 300 MB, a minute or two)"), _project()]
+    return [_packages("run", "the server's packages (about 400 MB, a minute or two)"), _project()]
 
 
-def dev_steps() -> list[Step]:
+def dev_steps() -> list[Step | Program]:
     """What `make check` needs: no service, no Node."""
-    return [_packages("dev", "the packages of the server and of its tests (about 400 MB, a minute or two)"), _project()]
+    return [_packages("dev", "the packages of the server and of its tests (about 750 MB, a minute or two)"), _project()]
 
 
-def test_steps() -> list[Step]:
+def test_steps() -> list[Step | Program]:
     """What the whole suite needs."""
-    return [*dev_steps(), _clients()]
+    return [*dev_steps(), Program("chromium"), _clients()]
 
 
-def lock_steps() -> list[Step]:
+def lock_steps() -> list[Step | Program]:
     """What `make lock` needs."""
     return [_packages("lock", "the resolver")]
 

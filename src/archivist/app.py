@@ -5,32 +5,53 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import Literal
+from typing import Literal, TypedDict
+from urllib.parse import urlsplit
 
 from archivist.domain.access import ALL_SCOPES, LOCAL_OWNER, Principal, Scope
 from archivist.domain.ids import CONTROL, uuid7
+from archivist.domain.roles import CAPS
 from archivist.domain.times import utc_now
 from archivist.embedders.builtin import BuiltinEmbedder
 from archivist.embedders.embedder import Embedder
 from archivist.embedders.http import HttpEmbedder
 from archivist.embedders.none import NoEmbedder
+from archivist.fetching.cached import CachedDocuments
+from archivist.fetching.documents import GuardedFetch
 from archivist.search.entries import Entries
 from archivist.search.indexes import Indexes
 from archivist.search.keyword.sqlite_fts5 import SqliteFts5
+from archivist.services.accounts import Accounts
+from archivist.services.authorizations import Authorizations
+from archivist.services.clients import Clients, Policy
+from archivist.services.connections import Connections
+from archivist.services.counting import Counting
 from archivist.services.deletion import Deletions
+from archivist.services.entering import Entering
+from archivist.services.factors import Factors
 from archivist.services.keys import Keys
+from archivist.services.members import Members
 from archivist.services.memories import Memories
+from archivist.services.passwords import Passwords, common_passwords
 from archivist.services.search import Search
+from archivist.services.sign_in import SignIn
 from archivist.services.status import Statuses
+from archivist.services.throttling import Throttling
+from archivist.services.tokens import Tokens
+from archivist.services.trail import Trail
 from archivist.services.transfer import Transfer
 from archivist.services.vaults import Vaults
 from archivist.settings import Settings
+from archivist.storage.keyring import Keyring
 from archivist.storage.sqlite.stores import SqliteStores
 from archivist.storage.stores import Stores
 from archivist.workers.embedding import Embedding
 from archivist.workers.erasing import Erasing
+from archivist.workers.flushing import Flushing
+from archivist.workers.rounds import attempted
+from archivist.workers.tidying import Tidying
 
-OWNER = Principal(LOCAL_OWNER, CONTROL, ALL_SCOPES, "cli", "local")
+OWNER = Principal(LOCAL_OWNER, CONTROL, ALL_SCOPES, "cli", "local", administrator=True)
 """Whoever can run commands on this computer: makes vaults and keys, and is in no vault yet."""
 
 
@@ -38,6 +59,17 @@ OWNER = Principal(LOCAL_OWNER, CONTROL, ALL_SCOPES, "cli", "local")
 class App:
     """Everything a face may call, and the workers beside it."""
 
+    accounts: Accounts
+    sign_in: SignIn
+    factors: Factors
+    members: Members
+    clients: Clients
+    authorizations: Authorizations
+    tokens: Tokens
+    connections: Connections
+    entering: Entering
+    trail: Trail
+    counting: Counting
     keys: Keys
     vaults: Vaults
     memories: Memories
@@ -47,8 +79,13 @@ class App:
     transfer: Transfer
     embedding: Embedding
     erasing: Erasing
+    flushing: Flushing
+    tidying: Tidying
     embedder: Embedder
     stores: Stores
+    keyring: Keyring
+    passwords: Passwords
+    documents: CachedDocuments
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
     async def start(self) -> None:
@@ -58,8 +95,10 @@ class App:
             Refused: the data folder cannot be used; one line says why and how to mend it.
         """
         await self.stores.control()
+        self.keyring.prepare()
         await self.embedder.start()
-        self._tasks.extend(asyncio.create_task(worker.run()) for worker in (self.embedding, self.erasing))
+        workers = (self.embedding, self.erasing, self.flushing, self.tidying)
+        self._tasks.extend(asyncio.create_task(worker.run()) for worker in workers)
 
     async def check(self) -> None:
         """Raises Unavailable unless the data itself answers."""
@@ -70,6 +109,10 @@ class App:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._tasks:
+            await attempted("uses wait", CONTROL, self.counting.flush())
+        await self.documents.close()
+        self.passwords.close()
         await self.embedder.close()
         await self.stores.close()
 
@@ -82,7 +125,8 @@ class App:
             NotFound: there is no vault of that name.
         """
         found = await (self.vaults.personal(OWNER) if vault is None else self.vaults.named(OWNER, vault))
-        return Principal(LOCAL_OWNER, found.id, scopes, by, "local")
+        role = (await self.vaults.roles(OWNER))[found.id]
+        return Principal(LOCAL_OWNER, found.id, scopes & CAPS[role], by, "local", administrator=by == "cli")
 
 
 def build(
@@ -97,7 +141,7 @@ def build(
     lazy: load the prepared built-in model at the first search, for a process that may never need it.
     progress: told a line of text now and then while the built-in model is prepared.
     """
-    return assemble(SqliteStores(settings.data, now), _embedder(settings, progress, lazy=lazy), now)
+    return assemble(SqliteStores(settings.data, now), _embedder(settings, progress, lazy=lazy), now, settings)
 
 
 def _embedder(settings: Settings, progress: Callable[[str], None], *, lazy: bool) -> Embedder:
@@ -109,15 +153,22 @@ def _embedder(settings: Settings, progress: Callable[[str], None], *, lazy: bool
     return HttpEmbedder(settings.embedder, settings.embedder_model, settings.embedder_key)
 
 
-def assemble(stores: Stores, embedder: Embedder, now: Callable[[], datetime]) -> App:
+def assemble(stores: Stores, embedder: Embedder, now: Callable[[], datetime], settings: Settings) -> App:
     """The services over given stores and embedder."""
     new_id = partial(_new_id, now)
     keywords = SqliteFts5()
     entries = Entries(keywords)
     embedding, erasing = Embedding(stores, embedder, entries, now), Erasing(stores)
+    vaults, counting = Vaults(stores, now, new_id), Counting(stores, now, new_id)
     return App(
-        keys=Keys(stores, now, new_id),
-        vaults=Vaults(stores, now, new_id),
+        **_doors(stores, now, new_id, settings),
+        members=Members(stores, now, new_id),
+        connections=Connections(stores, now, new_id),
+        entering=Entering(stores, now),
+        trail=Trail(stores, now, new_id),
+        counting=counting,
+        keys=Keys(stores, vaults, now, new_id),
+        vaults=vaults,
         memories=Memories(stores, embedder, entries, now, new_id, lambda _who: embedding.wake()),
         search=Search(stores, embedder, Indexes(keywords), now),
         deletion=Deletions(stores, entries, now, new_id, lambda who: erasing.want(who.vault)),
@@ -125,9 +176,51 @@ def assemble(stores: Stores, embedder: Embedder, now: Callable[[], datetime]) ->
         transfer=Transfer(stores, entries, now, new_id, lambda _who: embedding.wake()),
         embedding=embedding,
         erasing=erasing,
+        flushing=Flushing(counting),
+        tidying=Tidying(stores, now),
         embedder=embedder,
         stores=stores,
     )
+
+
+def _doors(stores: Stores, now: Callable[[], datetime], new_id: Callable[[], str], settings: Settings) -> "_Doors":
+    """What people and apps come in by."""
+    host = urlsplit(settings.origin).hostname or ""
+    policy = Policy(
+        registration=settings.registration,
+        documents=settings.client_documents,
+        schemes=frozenset(settings.app_schemes),
+        allowed=frozenset(settings.document_hosts),
+        denied=frozenset(settings.denied_hosts),
+    )
+    keyring, passwords = Keyring(settings.data / "server.key", now), Passwords()
+    throttling = Throttling(now, new_id)
+    factors = Factors(stores, keyring, now, new_id)
+    documents = CachedDocuments(GuardedFetch(), policy.schemes, now)
+    clients = Clients(stores, documents, throttling, policy, host, now, new_id)
+    return _Doors(
+        accounts=Accounts(stores, passwords, common_passwords, host, now, new_id),
+        sign_in=SignIn(stores, passwords, factors, throttling, now, new_id),
+        factors=factors,
+        clients=clients,
+        authorizations=Authorizations(stores, clients, settings.origins, settings.require_resource, now, new_id),
+        tokens=Tokens(stores, policy, settings.origins, now, new_id),
+        keyring=keyring,
+        passwords=passwords,
+        documents=documents,
+    )
+
+
+class _Doors(TypedDict):
+    accounts: Accounts
+    sign_in: SignIn
+    factors: Factors
+    clients: Clients
+    authorizations: Authorizations
+    tokens: Tokens
+    keyring: Keyring
+    passwords: Passwords
+    documents: CachedDocuments
 
 
 def _new_id(now: Callable[[], datetime]) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from ipaddress import ip_network
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
@@ -14,20 +16,21 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from archivist.domain.errors import ArchivistError
+from archivist.domain.toolsets import PATHS
 from archivist.http.site import LOOPBACK_NAMES, Site
 from archivist.mcp import vault
 from archivist.mcp.call import Call
 from archivist.mcp.entry import Access, Entry
-from archivist.oauth import metadata
+from archivist.mcp.step_up import StepUp
+from archivist.oauth.routes import oauth_routes
+from archivist.rest.keys import key_routes
 from archivist.settings import Settings
+from archivist.web.routes import page_routes
 
 if TYPE_CHECKING:  # it comes as a value; importing it here would only fix the order in which modules load
     from archivist.app import App
 
-MCP = "/mcp"
 _HTTP_PORT = 80
-_PUBLIC = {"Access-Control-Allow-Origin": "*", "Vary": "Origin"}
-"""Metadata is the same for everybody and no secret: any page may read it, without cookies or keys."""
 
 
 def asgi(app: App, settings: Settings, log: Callable[[Access], None] | None = None) -> ASGIApp:
@@ -36,14 +39,33 @@ def asgi(app: App, settings: Settings, log: Callable[[Access], None] | None = No
     log: told of each request to an MCP endpoint once it is answered; a line of the standard log by default.
     """
     site = site_of(settings)
-    entry = Entry(vault.registry(), site, app.keys.authenticate, lambda who: Call(app, who), log)
-    return Door(site, {MCP: entry, f"{MCP}/": entry}, plain_routes(app, site))
+    step_up = StepUp(settings.step_up, app.entering.now)
+    entries: dict[str, ASGIApp] = {}
+    for toolset, path in PATHS.items():
+        entry = Entry(
+            vault.registry(toolset),
+            site,
+            partial(app.entering.authenticate, toolset=toolset),
+            lambda who: Call(app, who),
+            log,
+            path=path,
+            step_up=step_up,
+            note=app.counting.note,
+        )
+        entries |= {path: entry, f"{path}/": entry}
+    return Door(site, entries, plain_routes(app, site, settings))
 
 
 def site_of(settings: Settings) -> Site:
     """Where the settings say that we are reachable."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    return Site(settings.public_url, host in LOOPBACK_NAMES, frozenset(settings.allowed_origins))
+    return Site(
+        settings.public_url,
+        host in LOOPBACK_NAMES,
+        frozenset(settings.allowed_origins),
+        issuer=settings.origin,
+        proxies=tuple(ip_network(proxy) for proxy in settings.trusted_proxies),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +96,8 @@ class Door:
         return len(hosts) == 1 and self.site.is_ours(hosts[0].decode("latin-1"), port)
 
 
-def plain_routes(app: App, site: Site) -> Starlette:
-    """Health, metadata, and a readable answer for everything else."""
+def plain_routes(app: App, site: Site, settings: Settings) -> Starlette:
+    """Health, sign-in, pages, and a readable answer for everything else."""
 
     async def health(_request: Request) -> Response:
         try:
@@ -84,37 +106,15 @@ def plain_routes(app: App, site: Site) -> Starlette:
             return JSONResponse({"status": "unavailable", "detail": exc.detail}, 503)
         return JSONResponse({"status": "ok"})
 
-    async def protected_resource(request: Request) -> Response:
-        origin = site.address(request.headers["host"])
-        document = metadata.protected_resource(f"{origin}{MCP}", origin)
-        return JSONResponse(document, headers=_PUBLIC)
-
-    async def no_authorization_server(_request: Request) -> Response:
-        return JSONResponse(_error(404, "this server has no sign-in; use a key"), 404, _PUBLIC)
-
-    described = [f"{metadata.PROTECTED_RESOURCE}{path}" for path in ("", MCP)]
-    undescribed = [f"{path}{suffix}" for path in metadata.AUTHORIZATION_SERVER for suffix in ("", MCP)]
     return Starlette(
         routes=[
             Route("/health", health),
-            *_readable(described, protected_resource),
-            *_readable(undescribed, no_authorization_server),
+            *oauth_routes(app, site, settings),
+            *key_routes(app, site),
+            *page_routes(app, site, settings),
         ],
         exception_handlers={HTTPException: _not_served, Exception: _failed},
     )
-
-
-def _readable(paths: list[str], endpoint: Callable[[Request], Any]) -> list[Route]:
-    """Routes that pages of any origin may read."""
-
-    async def answer(request: Request) -> Response:
-        if request.method == "OPTIONS":
-            allowed = {"Access-Control-Allow-Methods": "GET", "Access-Control-Allow-Headers": "MCP-Protocol-Version"}
-            return Response(status_code=204, headers=_PUBLIC | allowed)
-        answered: Response = await endpoint(request)
-        return answered
-
-    return [Route(path, answer, methods=["GET", "OPTIONS"]) for path in paths]
 
 
 async def _not_served(_request: Request, exc: Exception) -> Response:

@@ -4,6 +4,7 @@ import os
 import sys
 import tomllib
 from collections.abc import Mapping
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import SplitResult, urlsplit
@@ -40,6 +41,21 @@ class Settings(BaseModel):
     )
     allow_plain_http: bool = Field(default=False, description="listen beyond this computer without https")
     allowed_origins: tuple[str, ...] = Field(default=(), description="web origins whose scripts may call /mcp")
+    registration: bool = Field(default=True, description="whether apps may register themselves")
+    client_documents: bool = Field(default=True, description="whether apps may be known by an address that is fetched")
+    document_hosts: tuple[str, ...] = Field(default=(), description="the only hosts of such addresses; empty: any")
+    denied_hosts: tuple[str, ...] = Field(default=(), description="hosts of such addresses that are refused")
+    app_schemes: tuple[str, ...] = Field(default=(), description="schemes without a dot that apps may return to")
+    require_resource: bool = Field(default=False, description="refuse apps that do not say which address they want")
+    step_up: Literal["auto", "http", "result"] = Field(
+        default="auto",
+        description="how apps are asked for more rights: auto, http (status 403), or result",
+    )
+    trusted_proxies: tuple[str, ...] = Field(default=(), description="proxies whose X-Forwarded-For is believed")
+    provider: str = Field(default="", description="the issuer of an OpenID provider that people may sign in with")
+    provider_name: str = Field(default="", description="what its button is called")
+    provider_client: str = Field(default="", description="the client id there")
+    provider_secret: str = Field(default="", description="its secret", repr=False)
     embedder: str = Field(default="builtin", description="builtin, none, or the address of an OpenAI-compatible server")
     embedder_model: str = Field(default="", description="the model's name there")
     embedder_key: str = Field(default="", description="its key, if it wants one", repr=False)
@@ -66,6 +82,40 @@ class Settings(BaseModel):
         if parts.scheme == "http" and not local:
             raise ValueError("must begin with https:// unless it names this computer")
         return f"{parts.scheme}://{parts.netloc.lower()}"
+
+    @field_validator("provider")
+    @classmethod
+    def _issuer(cls, issuer: str) -> str:
+        """An https address, or one on this computer; compared byte by byte with what the provider says."""
+        parts = urlsplit(issuer)
+        if issuer and not (parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)):
+            raise ValueError("must begin with https:// unless it names this computer")
+        return issuer
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _addresses(cls, proxies: tuple[str, ...]) -> tuple[str, ...]:
+        for proxy in proxies:
+            try:
+                ip_network(proxy)
+            except ValueError:
+                raise ValueError("must be IP addresses or networks, such as 10.0.0.1 or 10.0.0.0/8") from None
+        return proxies
+
+    @property
+    def origin(self) -> str:
+        """The one address of this server, the issuer of its tokens: scheme and host, without a slash at the end."""
+        if self.public_url:
+            return self.public_url
+        host = "127.0.0.1" if self.host in ("0.0.0.0", "::") else self.host  # noqa: S104 — asks, does not listen
+        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+
+    @property
+    def origins(self) -> frozenset[str]:
+        """Every spelling of it that clients on this computer may use."""
+        if self.public_url or self.host not in LOOPBACK:
+            return frozenset({self.origin})
+        return frozenset(f"http://{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]")) | {self.origin}
 
     @field_validator("embedder")
     @classmethod
@@ -111,8 +161,12 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
             known = ", ".join(PREFIX + known.upper() for known in Settings.model_fields)
             raise Refused(f"{name} is not a setting, so nothing would obey it; unset it or use one of: {known}")
         if value:
-            found[field] = tuple(value.replace(",", " ").split()) if field == "allowed_origins" else value
+            found[field] = tuple(value.replace(",", " ").split()) if _is_list(field) else value
     return found
+
+
+def _is_list(field: str) -> bool:
+    return isinstance(Settings.model_fields[field].default, tuple)
 
 
 def _from_file(path: Path) -> dict[str, object]:

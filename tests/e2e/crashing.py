@@ -24,6 +24,7 @@ from archivist.domain.times import utc_now
 from archivist.embedders.embedder import Floats
 from archivist.embedders.hashed import HashedEmbedder
 from archivist.services.deletion import DELETE_ALL, DELETE_SELECTED
+from archivist.settings import Settings
 from archivist.storage.sqlite.stores import SqliteStores
 from archivist.telemetry.logging import configure
 from archivist.transfer import jsonl
@@ -120,7 +121,7 @@ class Writer:
 async def write(order: dict[str, Any], number: int) -> None:
     """What one writer does: look whether all is as it was acknowledged before, then write on."""
     random = Random(f"{order['seed']} {order['round']} {number}")
-    app = assemble(SqliteStores(Path(order["data"])), Moody(random), utc_now)
+    app = assemble(SqliteStores(Path(order["data"])), Moody(random), utc_now, Settings(data=Path(order["data"])))
     await app.embedder.start()
     who = await app.local()
     for words, is_there in ((order["there"], True), (order["gone"], False)):

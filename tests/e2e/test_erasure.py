@@ -26,6 +26,7 @@ from archivist.embedders.embedder import Floats
 from archivist.embedders.hashed import DIMENSION, HashedEmbedder
 from archivist.search.analysis import analyse
 from archivist.services.deletion import DELETE_ALL, DELETE_SELECTED
+from archivist.settings import Settings
 from archivist.storage.sqlite.stores import SqliteStores
 from tests.e2e.callers import SELECTED, Call, over_http
 from tests.e2e.inspecting import faults, looking, vault_files
@@ -63,7 +64,7 @@ def a_text(random: Random, number: int) -> str:
 
 @asynccontextmanager
 async def opened(data: Path) -> AsyncIterator[tuple[App, Principal]]:
-    app = assemble(SqliteStores(data), Dense(), utc_now)
+    app = assemble(SqliteStores(data), Dense(), utc_now, Settings(data=data))
     await app.embedder.start()
     try:
         yield app, await app.local()

@@ -8,6 +8,7 @@ import pytest
 from archivist.app import OWNER, App, assemble
 from archivist.domain.access import ALL_SCOPES, Principal
 from archivist.embedders.hashed import HashedEmbedder
+from archivist.settings import Settings
 from archivist.storage.sqlite.stores import SqliteStores
 from tests.builders import Clock
 from tests.fixtures_models import builtin as builtin
@@ -21,7 +22,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 async def app(tmp_path: Path, clock: Clock) -> AsyncIterator[App]:
-    app = assemble(SqliteStores(tmp_path / "data", now=clock), HashedEmbedder(), clock)
+    app = assemble(SqliteStores(tmp_path / "data", now=clock), HashedEmbedder(), clock, Settings(data=tmp_path / "data"))
     await app.stores.control()
     await app.embedder.start()
     await app.embedder.settle()

@@ -9,6 +9,7 @@ from archivist.domain.access import Scope
 from archivist.domain.errors import ConfirmationRequired, InsufficientScope, InvalidArgument, Unavailable
 from archivist.embedders.hashed import HashedEmbedder
 from archivist.services.deletion import DELETE_ALL, DELETE_SELECTED
+from archivist.settings import Settings
 from archivist.storage.sqlite.database import SqliteDatabase
 from archivist.storage.sqlite.stores import SqliteStores
 from tests.builders import an_id
@@ -152,7 +153,7 @@ class BusyStores(SqliteStores):
 
 
 async def test_a_deletion_whose_erasure_is_held_up_is_answered_as_removed_and_stays_wanted(tmp_path, clock):
-    app = assemble(BusyStores(tmp_path / "busy", now=clock), HashedEmbedder(), clock)
+    app = assemble(BusyStores(tmp_path / "busy", now=clock), HashedEmbedder(), clock, Settings(data=tmp_path / "busy"))
     me = await app.local()
     for text in ("walrus", "quokka"):
         await app.memories.store(me, text=text)

@@ -14,7 +14,7 @@ READ_WRITE = frozenset({Scope.READ, Scope.WRITE})
 
 async def test_a_key_opens_its_vault_with_its_scopes_and_no_more(app, me):
     key, secret = await app.keys.create(me, name="laptop", scopes=READ_WRITE)
-    who = await app.keys.authenticate(secret)
+    who = await app.entering.authenticate(secret, "vault")
     assert (who.vault, who.scopes, who.credential, who.credential_id) == (me.vault, READ_WRITE, "key", key.id)
 
 
@@ -25,18 +25,18 @@ async def test_a_key_for_reading_alone_has_the_read_only_form(app, me):
 
 async def test_a_revoked_key_is_refused_at_once(app, me):
     key, secret = await app.keys.create(me, name="", scopes=READ_WRITE)
-    await app.keys.authenticate(secret)
+    await app.entering.authenticate(secret, "vault")
     await app.keys.revoke(me, key.id)
     with pytest.raises(Unauthenticated):
-        await app.keys.authenticate(secret)
+        await app.entering.authenticate(secret, "vault")
 
 
 async def test_an_expired_key_is_refused(app, me, clock):
     _, secret = await app.keys.create(me, name="", scopes=READ_WRITE, expires=clock().replace(hour=13))
-    await app.keys.authenticate(secret)
+    await app.entering.authenticate(secret, "vault")
     clock.move(hours=1)
     with pytest.raises(Unauthenticated):
-        await app.keys.authenticate(secret)
+        await app.entering.authenticate(secret, "vault")
 
 
 async def test_sec_121_the_data_folder_never_holds_a_key(app, me, tmp_path):
@@ -51,7 +51,7 @@ async def test_sec_121_the_data_folder_never_holds_a_key(app, me, tmp_path):
 
 async def test_sec_126_a_key_cannot_make_list_or_end_keys_or_vaults(app, me):
     _, secret = await app.keys.create(me, name="", scopes=ALL_SCOPES)
-    who = await app.keys.authenticate(secret)
+    who = await app.entering.authenticate(secret, "vault")
     with pytest.raises(InsufficientScope):
         await app.keys.create(who, name="", scopes=frozenset({Scope.READ}))
     with pytest.raises(InsufficientScope):
@@ -72,7 +72,7 @@ async def test_a_forgotten_key_is_gone_from_the_list(app, me):
     await app.keys.forget(OWNER, key.id)
     assert await app.keys.list(OWNER) == []
     with pytest.raises(Unauthenticated):
-        await app.keys.authenticate(secret)
+        await app.entering.authenticate(secret, "vault")
 
 
 async def test_the_trail_of_the_control_database_holds_the_whole_life_of_a_key(app, me):
@@ -86,5 +86,5 @@ async def test_the_trail_of_the_control_database_holds_the_whole_life_of_a_key(a
 async def test_sec_125_a_key_works_for_its_own_vault_only(app, me, other):
     await app.memories.store(other, text="the other vault's secret")
     _, secret = await app.keys.create(me, name="", scopes=ALL_SCOPES)
-    who = await app.keys.authenticate(secret)
+    who = await app.entering.authenticate(secret, "vault")
     assert (await app.search.search(who, query="secret")).rows == []

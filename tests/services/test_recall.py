@@ -4,6 +4,7 @@ import pytest
 
 from archivist.app import OWNER, assemble
 from archivist.domain.access import ALL_SCOPES, Principal
+from archivist.settings import Settings
 from archivist.storage.sqlite.stores import SqliteStores
 from tests.builders import Clock
 
@@ -14,7 +15,7 @@ pytestmark = pytest.mark.anyio
 async def app(tmp_path, builtin):
     """The services on the real model; the model outlives them."""
     clock = Clock()
-    app = assemble(SqliteStores(tmp_path / "data", now=clock), builtin, clock)
+    app = assemble(SqliteStores(tmp_path / "data", now=clock), builtin, clock, Settings(data=tmp_path / "data"))
     await app.stores.control()
     yield app
     await app.stores.close()

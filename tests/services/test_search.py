@@ -9,6 +9,7 @@ from archivist.domain.access import Scope
 from archivist.domain.errors import EmbedderUnavailable, InsufficientScope, InvalidArgument
 from archivist.embedders.embedder import Floats
 from archivist.embedders.hashed import HashedEmbedder
+from archivist.settings import Settings
 from archivist.storage.sqlite.stores import SqliteStores
 from tests.builders import NOON
 
@@ -75,7 +76,7 @@ class Refusing(HashedEmbedder):
 
 
 async def test_an_answer_by_words_alone_says_so_also_when_only_this_query_has_no_vector(tmp_path, clock):
-    app = assemble(SqliteStores(tmp_path / "refusing", now=clock), Refusing(), clock)
+    app = assemble(SqliteStores(tmp_path / "refusing", now=clock), Refusing(), clock, Settings(data=tmp_path / "refusing"))
     await app.embedder.start()
     me = await app.local()
     await app.memories.store(me, text="the boat is blue")

@@ -7,6 +7,7 @@ import pytest
 from archivist.app import assemble
 from archivist.domain.errors import Conflict, EmbedderUnavailable
 from archivist.embedders.hashed import HashedEmbedder
+from archivist.settings import Settings
 from archivist.storage import heads, pending
 from archivist.storage.sqlite.stores import SqliteStores
 from archivist.workers.embedding import BATCH
@@ -52,7 +53,7 @@ async def test_a_text_that_the_embedder_refuses_holds_up_no_other_one(tmp_path, 
     for text in ("poison", *(f"fact {number}" for number in range(BATCH + 5))):
         await app.memories.store(me, text=text)
     lines = [line async for line in app.transfer.export(me)]
-    picky = assemble(SqliteStores(tmp_path / "picky", now=clock), Picky(), clock)
+    picky = assemble(SqliteStores(tmp_path / "picky", now=clock), Picky(), clock, Settings(data=tmp_path / "picky"))
     await picky.embedder.start()
     who = await picky.local()
     await picky.transfer.load(who, lines)
@@ -71,7 +72,7 @@ async def test_a_damaged_vault_holds_up_neither_the_vectors_nor_the_erasure_of_a
     await (await app.stores.vault(healthy.vault)).apply([heads.erasing(healthy.vault)])
     await app.close()
     (tmp_path / "data" / "vaults" / f"{damaged.vault}.db").write_bytes(b"not a database" * 1000)
-    again = assemble(SqliteStores(tmp_path / "data", now=clock), HashedEmbedder(), clock)
+    again = assemble(SqliteStores(tmp_path / "data", now=clock), HashedEmbedder(), clock, Settings(data=tmp_path / "data"))
     await again.start()
     try:
         await eventually(partial(is_settled, again, healthy), "the healthy vault has its vectors and no traces")

@@ -58,7 +58,7 @@ def list_(as_json: bool, data: Path | None) -> None:
     async def find() -> tuple[list[Key], dict[VaultId, str]]:
         async with opened(settings_of(data=data), reading=True) as app:
             names = {vault.id: vault.name for vault in await app.vaults.list(OWNER)}
-            return list(await app.keys.list(OWNER)), names
+            return [one.key for one in await app.keys.list(OWNER)], names
 
     keys, names = asyncio.run(find())
     if as_json:

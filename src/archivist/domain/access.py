@@ -23,27 +23,51 @@ LOCAL_OWNER = UserId("local-owner")
 """Acts on the command line, over stdio and through keys until somebody signs up."""
 
 
+Credential = Literal["key", "account", "oauth", "stdio", "session", "cli"]
+"""key, account: a memory key, and one that only mints keys. oauth: a connected app. session: a person in a browser."""
+
+
 @dataclass(frozen=True, slots=True)
 class Principal:
     """A caller: a person, the one vault of the credential, and what the credential allows there.
 
-    `credential` says how they came ("key", "stdio", "cli"), `credential_id` which one; neither is secret.
+    `credential` says how they came, `credential_id` which one; neither is secret. `app_host` is where a connected app
+    gets its answers; `administrator` holds for the pages and the command line alone.
     """
 
     user: UserId
     vault: VaultId
     scopes: frozenset[Scope]
-    credential: Literal["key", "stdio", "cli"]
+    credential: Credential
     credential_id: str
+    app_host: str = ""
+    administrator: bool = False
 
     def narrowed(self, scopes: Iterable[Scope]) -> "Principal":
         """The same caller with at most `scopes`; never more than before."""
         return replace(self, scopes=self.scopes & frozenset(scopes))
 
     @property
+    def is_person(self) -> bool:
+        """Whether somebody acts themselves, in a browser or on this computer, and not a program for them."""
+        return self.credential in ("session", "cli")
+
+    @property
     def may_change(self) -> bool:
         """Whether any act that changes the vault is allowed; without it the vault is opened read-only."""
         return bool(self.scopes - {Scope.READ})
+
+
+def require_person(who: Principal) -> None:
+    """Raises InsufficientScope for a program: people, vaults, keys and connections are managed by people."""
+    if not who.is_person:
+        raise InsufficientScope("this is done on the pages of the server or on its command line, not with a credential")
+
+
+def require_administrator(who: Principal) -> None:
+    """Raises InsufficientScope unless a person asks who runs this server."""
+    if not (who.is_person and who.administrator):
+        raise InsufficientScope("only an administrator of this server may do this")
 
 
 def authorise(who: Principal, scope: Scope) -> None:

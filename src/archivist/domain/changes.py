@@ -6,7 +6,7 @@ from typing import Literal
 
 from archivist.domain.ids import VaultId
 
-Kind = Literal["memory", "vault", "key"]
+Kind = Literal["memory", "vault", "key", "user", "session", "link", "member", "client", "grant", "token"]
 Op = Literal["put", "delete", "embed", "clear"]
 """put: made or edited. delete: gone. embed: its vectors changed. clear: everything of the vault is gone."""
 

@@ -13,8 +13,9 @@ import string
 import zlib
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
-from archivist.domain.access import Principal, Scope
+from archivist.domain.access import Credential, Principal, Scope
 from archivist.domain.errors import InvalidArgument, Unauthenticated
 from archivist.domain.ids import KeyId, UserId, VaultId
 from archivist.domain.limits import KEY_NAME_LENGTH
@@ -33,6 +34,10 @@ SHOWN = 9
 """How many first characters of a key may be shown later; the six that are random say nothing about the rest."""
 
 
+Kind = Literal["memory", "account"]
+"""memory: opens its vault. account: only mints keys for a product's users, a vault for each; it opens none itself."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
     """What is kept of a key. `digest` is the SHA-256 of its canonical spelling; the key itself is shown once."""
@@ -47,6 +52,7 @@ class Key:
     created: datetime
     expires: datetime | None = None
     revoked: datetime | None = None
+    kind: Kind = "memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +112,8 @@ def principal(key: Key, presented: Presented, now: datetime) -> Principal:
     """
     if key.revoked is not None or (key.expires is not None and key.expires <= now):
         raise Unauthenticated("this key is revoked or expired; make another one with `archivist keys create`")
-    return Principal(key.owner, key.vault, key.scopes & presented.most, "key", key.id)
+    credential: Credential = "account" if key.kind == "account" else "key"
+    return Principal(key.owner, key.vault, key.scopes & presented.most, credential, key.id)
 
 
 def _checksum(text: str) -> str:

@@ -20,3 +20,15 @@ BODY_BYTES = 1024 * 1024
 JSON_DEPTH = 32
 VAULT_NAME_LENGTH = 100
 KEY_NAME_LENGTH = 100
+
+USER_NAME_LENGTH = 100
+PASSWORD_LENGTH = (12, 256)
+PASSWORD_BYTES = 1024
+FORM_BYTES = 16 * 1024
+"""Of a posted form, and of a registration."""
+
+CLIENT_ID_LENGTH = 2048
+STATE_LENGTH = 4096
+CLIENT_NAME_LENGTH = 64
+WAITING_CLIENTS = 1000
+"""Registered apps that nobody has allowed yet; when there are more, no further one can register."""

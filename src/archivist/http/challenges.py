@@ -1,4 +1,4 @@
-"""The caller's key, from the three headers that may carry it, and the challenges that answer a wrong one (RFC 6750)."""
+"""The caller's credential, from the headers that may carry it, and what answers a wrong one (RFC 6750, RFC 9728)."""
 
 import re
 from collections.abc import Iterable
@@ -9,6 +9,7 @@ from archivist.http.headers import Headers
 LONGEST = 512
 """Characters of the longest credential that is looked at; every key we make is far shorter."""
 
+METADATA = "/.well-known/oauth-protected-resource"
 _VISIBLE = re.compile("[!-~]+")
 
 
@@ -36,6 +37,11 @@ def presented(headers: Headers) -> str | None:
         raise Ambiguous("the request carries two different credentials; send one")
     credential = found.pop() if found else None
     return credential if credential is None or _plausible(credential) else ""
+
+
+def metadata_path(resource_path: str) -> str:
+    """Where the metadata of a resource is served (RFC 9728 §3.1)."""
+    return f"{METADATA}{resource_path}"
 
 
 def unauthenticated(metadata_url: str, *, sent: bool) -> str:

@@ -1,6 +1,7 @@
 """Where this server is reachable: which Host and Origin values are ours, and what its address is called."""
 
 from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network
 from urllib.parse import urlsplit
 
 LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
@@ -14,11 +15,15 @@ class Site:
     public_url: an origin such as `https://memory.example.org`, without a final slash; empty if there is none.
     loopback: whether the server listens on a loopback address only.
     origins: origins of other web applications that may call `/mcp` from a browser, spelled exactly.
+    issuer: what our authorization server is called; one string, byte for byte the same wherever it stands.
+    proxies: networks whose word about where a request came from is believed.
     """
 
     public_url: str = ""
     loopback: bool = True
     origins: frozenset[str] = frozenset()
+    issuer: str = "http://127.0.0.1:8765"
+    proxies: tuple[IPv4Network | IPv6Network, ...] = ()
 
     def is_ours(self, host: str, port: int) -> bool:
         """Whether `host`, the value of a Host header, names this server; `port` is the one that was connected to."""

@@ -9,7 +9,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import ErrorDetails
 
 from archivist.domain.errors import InvalidArgument
-from archivist.mcp.wire import lone_surrogate
+from archivist.http.wire import lone_surrogate
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 Schema = dict[str, Any]

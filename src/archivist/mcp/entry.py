@@ -7,25 +7,31 @@ then is anything carried out. It keeps nothing between requests and issues no se
 import secrets
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from starlette import types as asgi
 
 from archivist.domain.access import Principal, Scope
 from archivist.domain.errors import ArchivistError, Unauthenticated
+from archivist.domain.ids import CONTROL, UserId
 from archivist.domain.limits import BODY_BYTES
-from archivist.http import bodies, challenges, cors
+from archivist.domain.times import utc_now
+from archivist.http import bodies, challenges, cors, wire
 from archivist.http.headers import Headers, Repeated
 from archivist.http.site import Site
-from archivist.mcp import accepts, dispatch, era, rpc, wire
+from archivist.mcp import accepts, dispatch, era, rpc, step_up
 from archivist.mcp.hangup import unless_gone
 from archivist.mcp.registry import Registry
 from archivist.mcp.replies import Channel, Reply
 from archivist.mcp.rpc import Message, Rejection
+from archivist.mcp.step_up import StepUp
 from archivist.telemetry.logging import logger
 
 METHODS = "POST, OPTIONS"
+NOBODY = Principal(UserId(""), CONTROL, frozenset(), "key", "")
+"""Whoever came with a credential that is not valid."""
+
 _log = logger("archivist.access")
 _NO_STORE = (b"cache-control", b"no-store")
 
@@ -60,6 +66,7 @@ class Entry:
 
     authenticate: the principal of a credential, or Unauthenticated.
     state: what handlers get as their lifespan context, for a principal.
+    path: where this is served. note: told of each use of a credential, and of each refusal.
     """
 
     registry: Registry
@@ -67,6 +74,9 @@ class Entry:
     authenticate: Callable[[str], Awaitable[Principal]]
     state: Callable[[Principal], Any]
     log: Callable[[Access], None] | None = None
+    path: str = "/mcp"
+    step_up: StepUp = field(default_factory=lambda: StepUp("auto", utc_now))
+    note: Callable[[Principal, str, str], None] = lambda _who, _operation, _outcome: None
 
     async def __call__(self, scope: asgi.Scope, receive: asgi.Receive, send: asgi.Send) -> None:
         """Answers one request; raises nothing."""
@@ -132,17 +142,19 @@ class Exchange:
         return None
 
     async def _authenticated(self) -> Principal:
-        url = f"{self.entry.site.address(self.headers.get(b'host') or '')}{metadata_path('/mcp')}"
+        url = self._metadata_url()
         try:
             credential = challenges.presented(self.headers)
         except (challenges.Ambiguous, Repeated) as exc:
             raise Refusal(400, str(exc), _challenge(challenges.ambiguous(url))) from None
         try:
             if not credential:
-                raise Unauthenticated("this server needs a key")
+                raise Unauthenticated("this server needs a key, or that you sign in")
             who = await self.entry.authenticate(credential)
         except Unauthenticated as exc:
             challenge = challenges.unauthenticated(url, sent=credential is not None)
+            if credential is not None:
+                self.entry.note(NOBODY, self.entry.path, exc.code)
             raise Refusal(401, exc.detail, _challenge(challenge)) from None
         except ArchivistError as exc:
             raise Refusal(exc.status, exc.detail) from None
@@ -185,15 +197,30 @@ class Exchange:
                 needed.add(need)
                 self.target = rpc.name_of(message)
             self.rpc = message.method if self.entry.registry.serves(message.method) else ""
-        if needed <= who.scopes:
-            return
-        url = f"{self.entry.site.address(self.headers.get(b'host') or '')}{metadata_path('/mcp')}"
-        challenge = challenges.insufficient(url, who.scopes, needed)
-        id = messages[0].id if len(messages) == 1 else None
+        outcome = "done" if needed <= who.scopes else "insufficient_scope"
+        if self.target or self.rpc:
+            self.entry.note(who, self.target or self.rpc, outcome)
+        if outcome != "done":
+            raise self._insufficient(messages, who, frozenset(needed))
+
+    def _insufficient(self, messages: list[Message], who: Principal, needed: frozenset[Scope]) -> Refusal:
+        """The answer that asks for more rights, in the form that this caller understands."""
+        one = messages[0] if len(messages) == 1 else None
+        url, loops = self._metadata_url(), self.entry.step_up.loops(who, needed)
         text = challenges.missing(needed - who.scopes)
-        refusal = Refusal(403, text, _challenge(challenge))
-        refusal.reply.body.update(rpc.error(id, 403, text))
-        raise refusal
+        if one is not None and self.entry.step_up.in_result(who, one):
+            refusal = Refusal(200, text)
+            body = rpc.result(one.id, step_up.result(url, who, needed, challenge=not loops))
+        else:
+            challenge = [] if loops else _challenge(challenges.insufficient(url, who.scopes, needed))
+            refusal = Refusal(403, text, challenge)
+            body = rpc.error(one.id if one else None, 403, text)
+        refusal.reply.body.clear()
+        refusal.reply.body.update(body)
+        return refusal
+
+    def _metadata_url(self) -> str:
+        return f"{self.entry.site.address(self.headers.get(b'host') or '')}{challenges.metadata_path(self.entry.path)}"
 
     async def _answered(self, message: Message, version: str, who: Principal) -> Reply | None:
         """The reply to one request; None if the client hung up and what it asked for was only to be read."""
@@ -227,11 +254,6 @@ class Exchange:
         if read.id is None:
             return None
         return (await self._answer(read, era.BATCHING, who)).body
-
-
-def metadata_path(resource_path: str) -> str:
-    """Where the metadata of a resource is served (RFC 9728 §3.1)."""
-    return f"/.well-known/oauth-protected-resource{resource_path}"
 
 
 def log_line(access: Access) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from starlette.types import Send
 
-from archivist.mcp import wire
+from archivist.http import wire
 
 RawHeaders = list[tuple[bytes, bytes]]
 _JSON: RawHeaders = [(b"content-type", b"application/json")]

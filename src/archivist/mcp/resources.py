@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
+from archivist.domain.toolsets import Toolset
 from archivist.mcp import views
 from archivist.mcp.call import Call
 from archivist.mcp.tools import vaults
@@ -54,3 +55,5 @@ VAULT: tuple[Resource, ...] = (
         _recent,
     ),
 )
+
+RESOURCES: dict[Toolset, tuple[Resource, ...]] = {"vault": VAULT, "coding": ()}

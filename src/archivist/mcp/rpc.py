@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from archivist.mcp.wire import lone_surrogate
+from archivist.http.wire import lone_surrogate
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600

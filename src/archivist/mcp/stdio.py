@@ -22,7 +22,8 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from archivist.domain.access import Principal, Scope
 from archivist.domain.errors import ArchivistError
 from archivist.domain.limits import BODY_BYTES
-from archivist.mcp import dispatch, era, rpc, vault, wire
+from archivist.http import wire
+from archivist.mcp import dispatch, era, rpc, vault
 from archivist.mcp.call import Call
 from archivist.mcp.lines import Lines
 from archivist.mcp.registry import Registry

@@ -6,7 +6,8 @@ from typing import Any
 
 from archivist.domain.errors import ArchivistError, InvalidArgument
 from archivist.domain.operations import SCOPES
-from archivist.mcp import arguments, wire
+from archivist.http import wire
+from archivist.mcp import arguments
 from archivist.mcp.arguments import Arguments, Schema
 from archivist.mcp.call import Call
 

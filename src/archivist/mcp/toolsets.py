@@ -1,5 +1,6 @@
 """The catalogue: which tools a face shows, in the order that assistants see."""
 
+from archivist.domain.toolsets import Toolset
 from archivist.mcp.tool import Tool
 from archivist.mcp.tools.memories import DELETE_MEMORIES, FORGET_ALL_MEMORIES, STORE_MEMORY
 from archivist.mcp.tools.recall import DATE_SEARCH_MEMORIES, SEARCH, SEARCH_MEMORIES
@@ -14,3 +15,8 @@ VAULT: tuple[Tool, ...] = (
     DELETE_MEMORIES,
     SEARCH,
 )
+
+CODING: tuple[Tool, ...] = ()
+"""The coding tools: none in this version. Their address can be signed in to, and shows an empty catalogue."""
+
+TOOLS: dict[Toolset, tuple[Tool, ...]] = {"vault": VAULT, "coding": CODING}

@@ -1,4 +1,4 @@
-"""The registry of the vault face: tools, resources and instructions on the SDK's server, and what each call needs."""
+"""The registries of the two faces: tools, resources and instructions on the SDK's server, and what each call needs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +14,9 @@ from archivist import __version__
 from archivist.domain.access import Scope
 from archivist.domain.errors import ArchivistError
 from archivist.domain.operations import SCOPES
-from archivist.mcp import resources, rpc, toolsets, wire
+from archivist.domain.toolsets import Toolset
+from archivist.http import wire
+from archivist.mcp import resources, rpc, toolsets
 from archivist.mcp.call import Call
 from archivist.mcp.registry import Registry
 from archivist.mcp.resources import Resource
@@ -23,7 +25,7 @@ from archivist.mcp.tool import Tool
 
 Context = ServerRequestContext[Call, Any]
 
-_INSTRUCTIONS = Path(__file__).parent / "instructions" / "vault.md"
+_INSTRUCTIONS = Path(__file__).parent / "instructions"
 _CATALOGUE = CacheHint(3_600_000, "public")
 _CONTENTS = CacheHint(10_000, "private")
 """Milliseconds. The catalogue is the same for every caller and changes with releases; contents are the caller's."""
@@ -38,14 +40,14 @@ _HINTS: Any = {
 }
 
 
-def registry() -> Registry:
-    """The vault tools and resources, ready to be served."""
-    handlers = Handlers(toolsets.VAULT, resources.VAULT)
+def registry(toolset: Toolset = "vault") -> Registry:
+    """The tools and resources of one set, ready to be served. Neither set ever shows the other's."""
+    handlers = Handlers(toolsets.TOOLS[toolset], resources.RESOURCES[toolset])
     server = VaultServer(
         "archivist",
         version=__version__,
         title="Archivist",
-        instructions=_INSTRUCTIONS.read_text(encoding="utf-8").strip(),
+        instructions=(_INSTRUCTIONS / f"{toolset}.md").read_text(encoding="utf-8").strip(),
         cache_hints=_HINTS,
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,

@@ -1,73 +1,126 @@
-"""API keys: making, listing, revoking, and recognising them on every request."""
+"""API keys: making, listing, rotating, revoking, and minting them for the users of a product."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 from archivist.domain import keys as rules
-from archivist.domain.access import Principal, Scope
+from archivist.domain.access import Principal, Scope, require_person
 from archivist.domain.audit import entry
-from archivist.domain.changes import Head, Op
-from archivist.domain.errors import InsufficientScope, NotFound, Unauthenticated
-from archivist.domain.ids import CONTROL, KeyId
-from archivist.domain.keys import Key
-from archivist.storage import audit, changes, heads
+from archivist.domain.changes import Op
+from archivist.domain.errors import Conflict, InsufficientScope, InvalidArgument, NotFound
+from archivist.domain.ids import KeyId, VaultId
+from archivist.domain.keys import Key, Kind
+from archivist.domain.roles import CAPS
+from archivist.services import acts
+from archivist.services.entering import role_now
+from archivist.services.vaults import Vaults
 from archivist.storage import keys as stored
+from archivist.storage import uses
 from archivist.storage.database import Database, Write
 from archivist.storage.stores import Stores
+from archivist.storage.uses import Seen
 
-REMEMBERED = 1024
-"""Keys kept ready; the log of the control database empties them on any change there."""
+OVERLAP = timedelta(hours=24)
+"""For so long the old key goes on working beside the one that takes its place, unless said otherwise."""
 
 
-@dataclass(slots=True)
-class _Ready:
-    """Key records that are right as long as the control log stands at `head`."""
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A key, and when it was first and last used; None if never."""
 
-    head: Head | None = None
-    keys: dict[str, Key] = field(default_factory=dict)
+    key: Key
+    seen: Seen | None
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The key use cases. Only the command line can make and revoke keys, never another key."""
+    """The key use cases. People make and end keys; an account key makes keys of its users' vaults, and no others."""
 
     stores: Stores
+    vaults: Vaults
     now: Callable[[], datetime]
     new_id: Callable[[], str]
-    _ready: _Ready = field(default_factory=_Ready)
 
     async def create(
-        self, who: Principal, *, name: str, scopes: frozenset[Scope], expires: datetime | None = None
+        self,
+        who: Principal,
+        *,
+        name: str,
+        scopes: frozenset[Scope],
+        expires: datetime | None = None,
+        kind: Kind = "memory",
     ) -> tuple[Key, str]:
         """A new key for the vault of `who`, and its secret, kept nowhere. Reading alone makes a read-only form.
 
         Raises:
-            InsufficientScope: a key asks, or for more than the caller may.
-            InvalidArgument: the name is outside its range.
+            InsufficientScope: a program asks, or for more than the person's role allows.
+            InvalidArgument: the name is outside its range, or the end lies in the past.
         """
-        _require_person(who, scopes)
-        secret = rules.new_secret(read_only=scopes == {Scope.READ})
-        now = self.now()
-        key = Key(
-            id=KeyId(self.new_id()),
-            vault=who.vault,
-            digest=rules.digest_of(secret),
-            start=secret[: rules.SHOWN],
-            name=rules.checked_name(name),
-            owner=who.user,
-            scopes=scopes,
-            created=now,
-            expires=expires,
-        )
+        require_person(who)
         control = await self.stores.control()
-        await control.apply([*await self._log(who, control, key, "keys create", now), stored.insert(key)])
+        role = await role_now(control, who.vault, who.user)
+        if role is None or not scopes <= who.scopes & CAPS[role]:
+            raise InsufficientScope("a key can have at most the rights that you have in this vault")
+        now = self.now()
+        if expires is not None and expires <= now:
+            raise InvalidArgument("expires", "must lie in the future")
+        secret = rules.new_secret(read_only=scopes == {Scope.READ})
+        key = self._key(who, secret, rules.checked_name(name), scopes, expires=expires, kind=kind)
+        log = await self._log(who, control, key, "keys create", now)
+        await control.apply([*log, stored.insert(key)])
         return key, secret
 
-    async def list(self, who: Principal) -> Sequence[Key]:
+    async def mint(
+        self, who: Principal, *, name: str, vault: VaultId | None, scopes: frozenset[Scope] | None
+    ) -> tuple[Key, str]:
+        """A key for one user of a product: of a new vault, or of one that this owner has.
+
+        Raises:
+            InsufficientScope: not an account key, or for more than it may hand on.
+            NotFound: there is no such vault of its owner.
+            Conflict: there is a vault of that name.
+        """
+        if who.credential != "account":
+            raise InsufficientScope("only an account key makes other keys")
+        granted = who.scopes if scopes is None else scopes
+        if not granted or not granted <= who.scopes:
+            raise InsufficientScope("this account key cannot hand on these rights")
+        name, control = rules.checked_name(name), await self.stores.control()
+        if vault is None:
+            vault = (await self.vaults.create_for(who, name)).id
+        elif await role_now(control, vault, who.user) != "owner":
+            raise NotFound("vault_ref: there is no such vault")
+        secret = rules.new_secret(read_only=granted == {Scope.READ})
+        key = self._key(replace(who, vault=vault), secret, name, granted)
+        log = await self._log(who, control, key, "keys mint", self.now())
+        await control.apply([*log, stored.insert(key)])
+        return key, secret
+
+    async def minted(self, who: Principal) -> Sequence[Listed]:
+        """The keys of this account key's owner that open the vaults of users, oldest first."""
+        if who.credential != "account":
+            raise InsufficientScope("only an account key lists the keys of a product's users")
+        return [one for one in await self._of(who) if one.key.kind == "memory" and one.key.vault != who.vault]
+
+    async def unmint(self, who: Principal, id: str) -> None:
+        """End such a key.
+
+        Raises:
+            NotFound: there is none of that id, or it is revoked already.
+        """
+        if who.credential != "account":
+            raise InsufficientScope("only an account key ends the keys of a product's users")
+        for one in await self.minted(who):
+            if one.key.id == id:
+                await self._revoke(who, one.key)
+                return
+        raise NotFound("no key with that id")
+
+    async def list(self, who: Principal) -> Sequence[Listed]:
         """The keys of this person, in every vault, oldest first."""
-        _require_person(who, frozenset())
-        return await stored.of_owner(await self.stores.control(), who.user)
+        require_person(who)
+        return await self._of(who)
 
     async def revoke(self, who: Principal, id: str) -> None:
         """End a key. It holds from the next request on, in every process.
@@ -75,12 +128,31 @@ class Keys:
         Raises:
             NotFound: this person has no such key, or it is revoked already.
         """
-        key = await self._own(who, id)
-        if key.revoked is not None:
-            raise NotFound("that key is revoked already")
-        control, now = await self.stores.control(), self.now()
-        log = await self._log(who, control, key, "keys revoke", now)
-        await control.apply([*log, stored.revoke(key.vault, key.id, now)])
+        require_person(who)
+        await self._revoke(who, await self._own(who, id))
+
+    async def rotate(self, who: Principal, id: str, overlap: timedelta = OVERLAP) -> tuple[Key, str]:
+        """A new key with the name, the vault, the rights and the end of an old one, which works on for the overlap.
+
+        Raises:
+            NotFound: this person has no such key, or it is revoked.
+        """
+        require_person(who)
+        old = await self._own(who, id)
+        now = self.now()
+        if old.revoked is not None or (old.expires is not None and old.expires <= now):
+            raise NotFound("that key is revoked or expired; make a new one")
+        secret = rules.new_secret(read_only=old.scopes == {Scope.READ})
+        who = replace(who, vault=old.vault)
+        key = self._key(who, secret, old.name, old.scopes, expires=old.expires, kind=old.kind)
+        control = await self.stores.control()
+        until = now + overlap if old.expires is None else min(now + overlap, old.expires)
+        log = await self._log(who, control, key, "keys rotate", now)
+        try:
+            await control.apply([*log, stored.expire(old.vault, old.id, until), stored.insert(key)])
+        except Conflict:
+            raise NotFound("that key was revoked meanwhile") from None
+        return key, secret
 
     async def forget(self, who: Principal, id: str) -> None:
         """End a key and take it out of the list. The audit trail keeps that it was there.
@@ -88,33 +160,50 @@ class Keys:
         Raises:
             NotFound: this person has no such key.
         """
+        require_person(who)
         key = await self._own(who, id)
         control, now = await self.stores.control(), self.now()
         await control.apply([*await self._log(who, control, key, "keys forget", now), stored.delete(key.vault, key.id)])
 
-    async def authenticate(self, presented: str) -> Principal:
-        """The caller behind a key.
-
-        Raises:
-            Unauthenticated: unknown, malformed, revoked or expired.
-        """
-        claim = rules.parse(presented)
+    async def _of(self, who: Principal) -> Sequence[Listed]:
         control = await self.stores.control()
-        head = (await heads.read(control, CONTROL)).head
-        ready = self._ready
-        if ready.head != head or len(ready.keys) > REMEMBERED:
-            ready.head, ready.keys = head, {}
-        key = ready.keys.get(claim.digest)
-        if key is None:
-            key = await stored.by_digest(control, claim.digest)
-            if key is None:
-                raise Unauthenticated("this is not a key of this server")
-            if ready.head == head:
-                ready.keys[claim.digest] = key
-        return rules.principal(key, claim, self.now())
+        found = await stored.of_owner(control, who.user)
+        return [Listed(key, await uses.seen(control, key.vault, key.id)) for key in found]
+
+    async def _revoke(self, who: Principal, key: Key) -> None:
+        if key.revoked is not None:
+            raise NotFound("that key is revoked already")
+        control, now = await self.stores.control(), self.now()
+        log = await self._log(who, control, key, "keys revoke", now)
+        try:
+            await control.apply([*log, stored.revoke(key.vault, key.id, now)])
+        except Conflict:
+            raise NotFound("that key is revoked already") from None
+
+    def _key(
+        self,
+        who: Principal,
+        secret: str,
+        name: str,
+        scopes: frozenset[Scope],
+        *,
+        expires: datetime | None = None,
+        kind: Kind = "memory",
+    ) -> Key:
+        return Key(
+            id=KeyId(self.new_id()),
+            vault=who.vault,
+            digest=rules.digest_of(secret),
+            start=secret[: rules.SHOWN],
+            name=name,
+            owner=who.user,
+            scopes=scopes,
+            created=self.now(),
+            expires=expires,
+            kind=kind,
+        )
 
     async def _own(self, who: Principal, id: str) -> Key:
-        _require_person(who, frozenset())
         for key in await stored.of_owner(await self.stores.control(), who.user):
             if key.id == id:
                 return key
@@ -122,13 +211,6 @@ class Keys:
 
     async def _log(self, who: Principal, control: Database, key: Key, action: str, now: datetime) -> Sequence[Write]:
         """What goes with every change of a key: its line in the log and in the audit trail."""
-        head = (await heads.read(control, CONTROL)).head
-        op: Op = "put" if action == "keys create" else "delete"
-        log = changes.append(CONTROL, head.epoch, kind="key", id=key.id, version=1, op=op, at=now)
-        act = entry(replace(who, vault=CONTROL), self.new_id(), now, action, target=key.id)
-        return [*log, audit.insert(act)]
-
-
-def _require_person(who: Principal, scopes: frozenset[Scope]) -> None:
-    if who.credential == "key" or not scopes <= who.scopes:
-        raise InsufficientScope("keys are made and ended on the command line, with at most your own rights")
+        op: Op = "put" if action in ("keys create", "keys mint", "keys rotate") else "delete"
+        act = entry(who, self.new_id(), now, action, target=key.id, vault=key.vault)
+        return await acts.written(control, act, "key", op=op)

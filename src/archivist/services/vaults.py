@@ -1,24 +1,26 @@
 """Vaults: making and finding them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from secrets import token_bytes
 
 from archivist.domain import vaults as rules
-from archivist.domain.access import Principal
+from archivist.domain.access import Principal, require_person
 from archivist.domain.audit import entry
 from archivist.domain.errors import Conflict, InsufficientScope, NotFound
-from archivist.domain.ids import CONTROL, VaultId
+from archivist.domain.ids import CONTROL, UserId, VaultId
+from archivist.domain.roles import Member, Role
 from archivist.domain.vaults import PERSONAL_NAME, Kind, Vault
-from archivist.storage import audit, changes, heads
+from archivist.services import acts
+from archivist.storage import heads, members
 from archivist.storage import vaults as stored
 from archivist.storage.stores import Stores
 
 
 @dataclass(frozen=True, slots=True)
 class Vaults:
-    """The vault use cases of a person; a key has exactly one vault and no say in it."""
+    """The vault use cases of a person; what is connected has exactly one vault and no say in it."""
 
     stores: Stores
     now: Callable[[], datetime]
@@ -31,33 +33,54 @@ class Vaults:
             InvalidArgument: the name is outside its range.
             Conflict: this person has a vault of that name.
         """
+        require_person(who)
+        return await self._made(who, who.user, name, kind)
+
+    async def create_for(self, who: Principal, name: str) -> Vault:
+        """A vault for one user of a product, owned by the owner of the account key that asks.
+
+        Raises:
+            InsufficientScope: not an account key.
+            InvalidArgument, Conflict: as `create`.
+        """
+        if who.credential != "account":
+            raise InsufficientScope("only an account key makes vaults for the users of a product")
+        return await self._made(who, who.user, name, "project")
+
+    async def _made(self, who: Principal, owner: UserId, name: str, kind: Kind) -> Vault:
         name = rules.checked_name(name)
-        if any(rules.folded(vault.name) == rules.folded(name) for vault in await self.list(who)):
+        control = await self.stores.control()
+        if any(rules.folded(vault.name) == rules.folded(name) for vault in await stored.of_member(control, owner)):
             raise _taken(name)  # before a room is made that nobody would ever enter
         now = self.now()
-        vault = Vault(id=VaultId(self.new_id()), name=name, kind=kind, owner=who.user, created=now)
+        vault = Vault(id=VaultId(self.new_id()), name=name, kind=kind, owner=owner, created=now)
         await self.stores.create(vault.id)
         db = await self.stores.vault(vault.id)
         await db.apply([heads.make(vault.id, token_bytes(32))])
-        control = await self.stores.control()
-        head = (await heads.read(control, CONTROL)).head
-        act = entry(who, self.new_id(), now, "vaults create", target=vault.id)
-        log = changes.append(CONTROL, head.epoch, kind="vault", id=vault.id, version=1, op="put", at=now)
+        act = entry(who, self.new_id(), now, "vaults create", target=vault.id, vault=CONTROL)
+        log = await acts.written(control, act, "vault")
+        membership = members.insert(Member(vault=vault.id, user=owner, role="owner", created=now))
         try:
-            await control.apply([*log, stored.insert(vault), audit.insert(act)])
+            await control.apply([*log, stored.insert(vault), membership])
         except Conflict:
             raise _taken(name) from None
         return vault
 
     async def list(self, who: Principal) -> Sequence[Vault]:
-        """The vaults of this person, oldest first."""
-        _require_person(who)
-        return await stored.of_owner(await self.stores.control(), who.user)
+        """The vaults that this person is in, oldest first."""
+        require_person(who)
+        return await stored.of_member(await self.stores.control(), who.user)
+
+    async def roles(self, who: Principal) -> Mapping[VaultId, Role]:
+        """The role of this person in each of their vaults."""
+        require_person(who)
+        found = await members.of_user(await self.stores.control(), who.user)
+        return {member.vault: member.role for member in found}
 
     async def named(self, who: Principal, name: str) -> Vault:
-        """Raises NotFound: this person has no vault of that name."""
+        """The vault of that name, their own one first. Raises NotFound: this person is in none of that name."""
         wanted = rules.folded(name)
-        for vault in await self.list(who):
+        for vault in sorted(await self.list(who), key=lambda vault: vault.owner != who.user):
             if rules.folded(vault.name) == wanted:
                 return vault
         raise NotFound("no vault of that name; `archivist vaults list` shows them")
@@ -76,8 +99,3 @@ class Vaults:
 
 def _taken(name: str) -> Conflict:
     return Conflict(f"there is a vault named {name!r} already; choose another name")
-
-
-def _require_person(who: Principal) -> None:
-    if who.credential == "key":
-        raise InsufficientScope("a key belongs to one vault; vaults are managed on the command line")

@@ -1,23 +1,33 @@
-"""The audit trail: ids and counts, never text. Each entry lies with its effect."""
+"""The audit trail: ids and counts, never text. Each entry lies with its effect.
+
+Ids are UUIDv7, so their order is that of time; a page ends with an id, and the next one begins before it.
+"""
 
 from collections.abc import Sequence
 
 import sqlalchemy as sa
 
 from archivist.domain.audit import Entry
-from archivist.domain.ids import VaultId
+from archivist.domain.ids import UserId, VaultId
 from archivist.domain.times import micros, moment
 from archivist.storage.database import Database, Row, Write
 from archivist.storage.schema import audit
 
+FIRST = "~"
+"""Sorts behind every id: the page before it is the newest one."""
+
 _INSERT = sa.insert(audit)
 _COLUMNS = tuple(audit.c.keys())
-_RECENT = (
+_PAGE = (
     sa.select(audit)
-    .where(audit.c.vault == sa.bindparam("of_vault", type_=sa.String))
-    .order_by(audit.c.at.desc(), audit.c.id.desc())
+    .where(
+        audit.c.vault == sa.bindparam("of_vault", type_=sa.String),
+        audit.c.id < sa.bindparam("before", type_=sa.String),
+    )
+    .order_by(audit.c.id.desc())
     .limit(sa.bindparam("most", type_=sa.BigInteger))
 )
+_OF_USER = _PAGE.where(audit.c.user == sa.bindparam("of_user", type_=sa.String))
 
 
 def insert(entry: Entry) -> Write:
@@ -25,9 +35,16 @@ def insert(entry: Entry) -> Write:
     return Write(_INSERT, rows=({**row, "at": micros(entry.at)},))
 
 
-async def recent(db: Database, vault: VaultId, limit: int) -> Sequence[Entry]:
-    """Newest first; ties by id."""
-    return [_entry(row) for row in await db.read(_RECENT, {"of_vault": vault, "most": limit})]
+async def recent(db: Database, vault: VaultId, limit: int, before: str = FIRST) -> Sequence[Entry]:
+    """Newest first, those with an id before `before`."""
+    rows = await db.read(_PAGE, {"of_vault": vault, "before": before, "most": limit})
+    return [_entry(row) for row in rows]
+
+
+async def of_user(db: Database, vault: VaultId, user: UserId, limit: int, before: str = FIRST) -> Sequence[Entry]:
+    """What one person did, newest first."""
+    rows = await db.read(_OF_USER, {"of_vault": vault, "of_user": user, "before": before, "most": limit})
+    return [_entry(row) for row in rows]
 
 
 def _entry(row: Row) -> Entry:

@@ -15,6 +15,7 @@ _EPOCH = heads.c.epoch == sa.bindparam("of_epoch", type_=sa.BigInteger)
 _READ = sa.select(heads).where(_MINE).execution_options(**AT_ONCE)
 _MAKE = sa.insert(heads)
 _RAISE = sa.update(heads).where(_MINE, _EPOCH).values(seq=heads.c.seq + 1)
+_RAISE_FROM = _RAISE.where(heads.c.seq == sa.bindparam("seen", type_=sa.BigInteger))
 _EDIT = sa.update(heads).where(_MINE)
 _ERASING = _EDIT.values(erasing=heads.c.seq)
 _ERASED = _EDIT.where(heads.c.erasing <= sa.bindparam("upto", type_=sa.BigInteger)).values(erasing=0)
@@ -50,6 +51,11 @@ def make(vault: VaultId, secret: bytes) -> Write:
 def raise_seq(vault: VaultId, epoch: int) -> Write:
     """Count one commit; conflicts if the vault has another epoch by now."""
     return Write(_RAISE, must_change=True, rows=({"of_vault": vault, "of_epoch": epoch},))
+
+
+def raise_seq_from(vault: VaultId, head: Head) -> Write:
+    """Count one commit; conflicts if anything was committed since `head` was read, so what was read still holds."""
+    return Write(_RAISE_FROM, must_change=True, rows=({"of_vault": vault, "of_epoch": head.epoch, "seen": head.seq},))
 
 
 def set_space(vault: VaultId, space: str) -> Write:

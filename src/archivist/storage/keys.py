@@ -5,36 +5,54 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from archivist.domain.access import Scope
 from archivist.domain.ids import KeyId, UserId, VaultId
 from archivist.domain.keys import Key
-from archivist.domain.times import micros, moment
-from archivist.storage.database import Database, Row, Write
+from archivist.domain.times import micros
+from archivist.storage.database import Database, Write
 from archivist.storage.schema import keys
+from archivist.storage.shapes import Shape
 
+_SHAPE = Shape(of=Key, times=("created", "expires", "revoked"), scopes=("scopes",))
 _THIS = (
     keys.c.vault == sa.bindparam("of_vault", type_=sa.String),
     keys.c.id == sa.bindparam("of_id", type_=sa.String),
 )
 _INSERT = sa.insert(keys)
 _REVOKE = sa.update(keys).where(*_THIS, keys.c.revoked.is_(None))
+_EXPIRE = sa.update(keys).where(*_THIS, keys.c.revoked.is_(None))
+_END_OWNER = sa.update(keys).where(
+    keys.c.vault == sa.bindparam("of_vault", type_=sa.String),
+    keys.c.owner == sa.bindparam("of_owner", type_=sa.String),
+    keys.c.revoked.is_(None),
+)
 _DELETE = sa.delete(keys).where(*_THIS)
 _BY_DIGEST = sa.select(keys).where(keys.c.digest == sa.bindparam("of_digest", type_=sa.String))
+_OF_VAULT = (
+    sa.select(keys).where(keys.c.vault == sa.bindparam("of_vault", type_=sa.String)).order_by(keys.c.created, keys.c.id)
+)
+_ALIVE = sa.select(keys).where(keys.c.revoked.is_(None)).order_by(keys.c.created, keys.c.id)
 _OF_OWNER = (
     sa.select(keys).where(keys.c.owner == sa.bindparam("of_owner", type_=sa.String)).order_by(keys.c.created, keys.c.id)
 )
 
 
 def insert(key: Key) -> Write:
-    row = {"vault": key.vault, "id": key.id, "digest": key.digest, "start": key.start, "name": key.name}
-    rights = {"owner": key.owner, "scopes": " ".join(sorted(scope.value for scope in key.scopes))}
-    times = {"created": micros(key.created), "expires": _micros(key.expires), "revoked": _micros(key.revoked)}
-    return Write(_INSERT, rows=({**row, **rights, **times},))
+    return Write(_INSERT, rows=(_SHAPE.row(key),))
 
 
 def revoke(vault: VaultId, id: KeyId, now: datetime) -> Write:
     """Conflicts if it is gone or revoked already."""
     return Write(_REVOKE, must_change=True, rows=({"of_vault": vault, "of_id": id, "revoked": micros(now)},))
+
+
+def expire(vault: VaultId, id: KeyId, at: datetime) -> Write:
+    """It works until then; conflicts if it is gone or revoked."""
+    return Write(_EXPIRE, must_change=True, rows=({"of_vault": vault, "of_id": id, "expires": micros(at)},))
+
+
+def revoke_of(vault: VaultId, owner: UserId, now: datetime) -> Write:
+    """Every key of a person in a vault."""
+    return Write(_END_OWNER, rows=({"of_vault": vault, "of_owner": owner, "revoked": micros(now)},))
 
 
 def delete(vault: VaultId, id: KeyId) -> Write:
@@ -45,32 +63,19 @@ def delete(vault: VaultId, id: KeyId) -> Write:
 async def by_digest(db: Database, digest: str) -> Key | None:
     """The key of this digest, revoked and expired ones too."""
     rows = await db.read(_BY_DIGEST, {"of_digest": digest})
-    return _key(rows[0]) if rows else None
+    return _SHAPE.value(rows[0]) if rows else None
+
+
+async def of_vault(db: Database, vault: VaultId) -> Sequence[Key]:
+    """Everybody's of a vault, oldest first."""
+    return [_SHAPE.value(row) for row in await db.read(_OF_VAULT, {"of_vault": vault})]
 
 
 async def of_owner(db: Database, owner: UserId) -> Sequence[Key]:
     """Oldest first."""
-    return [_key(row) for row in await db.read(_OF_OWNER, {"of_owner": owner})]
+    return [_SHAPE.value(row) for row in await db.read(_OF_OWNER, {"of_owner": owner})]
 
 
-def _micros(moment: datetime | None) -> int | None:
-    return None if moment is None else micros(moment)
-
-
-def _moment(stored: int | None) -> datetime | None:
-    return None if stored is None else moment(stored)
-
-
-def _key(row: Row) -> Key:
-    return Key(
-        id=KeyId(row["id"]),
-        vault=VaultId(row["vault"]),
-        digest=row["digest"],
-        start=row["start"],
-        name=row["name"],
-        owner=UserId(row["owner"]),
-        scopes=frozenset(Scope(word) for word in row["scopes"].split()),
-        created=moment(row["created"]),
-        expires=_moment(row["expires"]),
-        revoked=_moment(row["revoked"]),
-    )
+async def alive(db: Database) -> Sequence[Key]:
+    """Everybody's that are not revoked, oldest first."""
+    return [_SHAPE.value(row) for row in await db.read(_ALIVE)]

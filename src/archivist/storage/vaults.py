@@ -11,15 +11,17 @@ from archivist.domain.times import micros, moment
 from archivist.domain.vaults import Vault, folded
 from archivist.storage.database import Database, Row, Write
 from archivist.storage.schema import vaults
+from archivist.storage.schema_people import members
 
 _MINE = vaults.c.vault == sa.bindparam("of_vault", type_=sa.String)
 _PRESENT = vaults.c.removed.is_(None)
 _INSERT = sa.insert(vaults)
 _FIND = sa.select(vaults).where(_MINE, _PRESENT)
 _IDS = sa.select(vaults.c.vault).where(_PRESENT).order_by(vaults.c.vault)
-_OF_OWNER = (
+_OF_MEMBER = (
     sa.select(vaults)
-    .where(vaults.c.owner == sa.bindparam("of_owner", type_=sa.String), _PRESENT)
+    .join_from(vaults, members, members.c.vault == vaults.c.vault)
+    .where(members.c.user == sa.bindparam("of_user", type_=sa.String), _PRESENT)
     .order_by(vaults.c.created, vaults.c.vault)
 )
 _REMOVE = sa.update(vaults).where(_MINE, _PRESENT)
@@ -43,9 +45,9 @@ async def find(db: Database, vault: VaultId) -> Vault | None:
     return _vault(rows[0]) if rows else None
 
 
-async def of_owner(db: Database, owner: UserId) -> Sequence[Vault]:
-    """Oldest first."""
-    return [_vault(row) for row in await db.read(_OF_OWNER, {"of_owner": owner})]
+async def of_member(db: Database, user: UserId) -> Sequence[Vault]:
+    """Those that a person is in, oldest first."""
+    return [_vault(row) for row in await db.read(_OF_MEMBER, {"of_user": user})]
 
 
 async def ids(db: Database) -> Sequence[VaultId]:

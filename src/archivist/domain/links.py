@@ -1,0 +1,43 @@
+"""One-time links: for the first account, for people who are invited, for those who lost their way in."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from archivist.domain.errors import NotFound
+from archivist.domain.ids import UserId, VaultId
+from archivist.domain.roles import Role
+
+Kind = Literal["set-up", "invitation", "recovery"]
+LIFE: dict[Kind, timedelta] = {
+    "set-up": timedelta(minutes=60),
+    "invitation": timedelta(hours=72),
+    "recovery": timedelta(minutes=30),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """user: whom a recovery is for. maker: who made it. vault and role: where an invitation leads; "" is nowhere."""
+
+    id: str
+    digest: str
+    kind: Kind
+    user: UserId
+    maker: UserId
+    into_vault: VaultId
+    role: Role | Literal[""]
+    created: datetime
+    expires: datetime
+    used: datetime | None = None
+
+
+def usable(link: Link | None, kind: Kind, now: datetime) -> Link:
+    """The link, if it can be used now.
+
+    Raises:
+        NotFound: there is none, it is of another kind, used, or expired; all of these are told alike.
+    """
+    if link is None or link.kind != kind or link.used is not None or now >= link.expires:
+        raise NotFound("this link was used already or has expired; ask for a new one")
+    return link

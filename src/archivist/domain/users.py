@@ -1,0 +1,72 @@
+"""People who sign in: their names, what a password must be, and what is kept of them."""
+
+import hashlib
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from archivist.domain.errors import InvalidArgument
+from archivist.domain.ids import UserId
+from archivist.domain.limits import PASSWORD_BYTES, PASSWORD_LENGTH, USER_NAME_LENGTH
+from archivist.domain.vaults import folded
+
+PRODUCT_NAMES = ("archivist", "memory", "memories")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class User:
+    """An account. `password` is an argon2id string, empty until one is set; `factor` is sealed, empty without one."""
+
+    id: UserId
+    name: str
+    password: str
+    administrator: bool
+    created: datetime
+    disabled: datetime | None = None
+    factor: str = ""
+    factor_step: int = 0
+
+
+def checked_name(name: str) -> str:
+    """The name without surrounding blanks.
+
+    Raises:
+        InvalidArgument: empty, too long, or with characters that a list cannot show.
+    """
+    name = name.strip()
+    if not 1 <= len(name) <= USER_NAME_LENGTH or not name.isprintable():
+        raise InvalidArgument("name", f"must be 1..{USER_NAME_LENGTH} printable characters")
+    return name
+
+
+def name_digest(name: str) -> str:
+    """By which names are told apart: equal for spellings that differ in case, width or composition only."""
+    return hashlib.sha256(folded(name).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def checked_password(password: str, name: str, host: str, common: Collection[str]) -> str:
+    """The password exactly as it was given: nothing is trimmed, and no mixture of characters is demanded.
+
+    common: passwords that everybody tries first, in lower case.
+
+    Raises:
+        InvalidArgument: too short, too long, or easily guessed; the text says which.
+    """
+    least, most = PASSWORD_LENGTH
+    if not least <= len(password) or len(password) > most or len(password.encode("utf-8", "replace")) > PASSWORD_BYTES:
+        raise InvalidArgument("password", f"must be {least}..{most} characters")
+    if password.casefold() in common or _is_a_name(password, (name, host, *PRODUCT_NAMES)):
+        raise InvalidArgument("password", "is one that others try first; take some unrelated words instead")
+    return password
+
+
+def is_too_long(password: str) -> bool:
+    """Whether no account can have this password, so that hashing it would only cost time."""
+    return len(password) > PASSWORD_LENGTH[1] or len(password.encode("utf-8", "replace")) > PASSWORD_BYTES
+
+
+def _is_a_name(password: str, names: Collection[str]) -> bool:
+    """Whether a name with at most some digits and marks around it is all there is."""
+    bare = "".join(letter for letter in password.casefold() if letter.isalpha())
+    known = {"".join(letter for letter in name.casefold() if letter.isalpha()) for name in names}
+    return bare == "" or any(name and bare in (name, name * 2, name * 3) for name in known)

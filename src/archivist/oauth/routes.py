@@ -1,0 +1,82 @@
+"""The routes of the authorization server: its endpoints, and the documents that lead to them."""
+
+from collections.abc import Callable
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from archivist.app import App
+from archivist.http.site import Site
+from archivist.oauth import metadata, register, revoke, token
+from archivist.oauth.authorize import Authorize
+from archivist.oauth.replies import PUBLIC
+from archivist.settings import Settings
+
+_HOUR = "public, max-age=3600"
+
+
+def oauth_routes(app: App, site: Site, settings: Settings) -> list[Route]:
+    """What is not announced is not there: without registration, no such endpoint."""
+    authorize = Authorize(app, site, settings)
+
+    async def authorized(request: Request) -> Response:
+        return await authorize(request)
+
+    async def tokens(request: Request) -> Response:
+        return await token.token(app, request)
+
+    async def revoked(request: Request) -> Response:
+        return await revoke.revoke(app, request)
+
+    async def registered(request: Request) -> Response:
+        return await register.register(app, site, request)
+
+    async def server(_request: Request) -> Response:
+        return _document(metadata.authorization_server(site.issuer, app.clients.policy))
+
+    async def resource(request: Request) -> Response:
+        path = metadata.RESOURCES[request.scope["path"]]
+        address = f"{site.address(request.headers['host'])}{path}"
+        return _document(metadata.protected_resource(address, site.issuer))
+
+    registering = [_called(metadata.REGISTER, registered)] if app.clients.policy.registration else []
+    return [
+        Route(metadata.AUTHORIZE, authorized, methods=["GET", "POST"]),
+        _called(metadata.TOKEN, tokens),
+        _called(metadata.REVOKE, revoked),
+        *registering,
+        *(_read(path, resource) for path in metadata.RESOURCES),
+        *(_read(path, server) for path in metadata.SERVERS),
+    ]
+
+
+def _document(value: dict[str, Any]) -> JSONResponse:
+    return JSONResponse(value, headers={**PUBLIC, "Cache-Control": _HOUR})
+
+
+def _read(path: str, endpoint: Callable[[Request], Any]) -> Route:
+    """A document that pages of any origin may read."""
+    return Route(path, _with_preflight(endpoint, "GET"), methods=["GET", "OPTIONS"])
+
+
+def _called(path: str, endpoint: Callable[[Request], Any]) -> Route:
+    """An endpoint that pages of any origin may post to; it takes no cookies."""
+    return Route(path, _with_preflight(endpoint, "POST"), methods=["POST", "OPTIONS"])
+
+
+def _with_preflight(endpoint: Callable[[Request], Any], method: str) -> Callable[[Request], Any]:
+    allowed = {
+        "Access-Control-Allow-Methods": method,
+        "Access-Control-Allow-Headers": "Authorization, Content-Type, MCP-Protocol-Version",
+        "Access-Control-Max-Age": "86400",
+    }
+
+    async def answer(request: Request) -> Response:
+        if request.method == "OPTIONS":
+            return Response(status_code=204, headers=PUBLIC | allowed)
+        answered: Response = await endpoint(request)
+        return answered
+
+    return answer

@@ -1,0 +1,259 @@
+"""Apps: registering themselves, known by a document, made by an administrator, blocked."""
+
+import hmac
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from archivist.domain import secrets
+from archivist.domain.access import Principal, require_administrator
+from archivist.domain.audit import Entry, entry
+from archivist.domain.client_names import shown_name
+from archivist.domain.clients import UNUSED, Client, Method, client_digest
+from archivist.domain.documents import InvalidDocument, host_of, is_document_address
+from archivist.domain.errors import Conflict, InvalidArgument, NotFound, RateLimited
+from archivist.domain.ids import CONTROL
+from archivist.domain.limits import WAITING_CLIENTS
+from archivist.domain.redirects import acceptable
+from archivist.domain.rejections import Rejected, Unanswerable
+from archivist.fetching.cached import CachedDocuments
+from archivist.fetching.documents import FetchFailed
+from archivist.services import acts, endings
+from archivist.services.throttling import Throttling, network, subject
+from archivist.storage import grants
+from archivist.storage.database import Database
+from archivist.storage.people import clients as stored
+from archivist.storage.stores import Stores
+
+HOURLY, DAILY = 10, 50
+"""Registrations from one network."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What the operator decided about apps.
+
+    schemes: of private apps, beside those with a dot. allowed, denied: hosts of documents; `allowed` empty is all.
+    """
+
+    registration: bool = True
+    documents: bool = True
+    schemes: frozenset[str] = frozenset()
+    allowed: frozenset[str] = frozenset()
+    denied: frozenset[str] = frozenset()
+
+    def admits(self, client: Client) -> bool:
+        """Whether this app may (still) be connected."""
+        if client.kind != "document":
+            return True
+        return self.documents and self.admits_host(host_of(client.client_id))
+
+    def admits_host(self, host: str) -> bool:
+        """Whether documents of this host are taken."""
+        return host not in self.denied and (not self.allowed or host in self.allowed)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """An app that asks. dated: the day of the shipped copy of its document, if the real one could not be fetched."""
+
+    client: Client
+    dated: date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Clients:
+    """The use cases around apps. `host`: our own, which no document can be on."""
+
+    stores: Stores
+    documents: CachedDocuments
+    throttling: Throttling
+    policy: Policy
+    host: str
+    now: Callable[[], datetime]
+    new_id: Callable[[], str]
+
+    async def register(self, metadata: Mapping[str, Any], address: str) -> Client:
+        """A public client for what an app says about itself (RFC 7591). It has no rights until somebody allows it.
+
+        Raises:
+            Rejected: invalid_redirect_uri or invalid_client_metadata.
+            RateLimited: too many from this network, or too many that nobody allowed.
+        """
+        name = metadata.get("client_name", "")
+        uris = metadata.get("redirect_uris")
+        if not isinstance(name, str):
+            raise Rejected("invalid_client_metadata", "client_name: must be text")
+        if not isinstance(uris, list) or not uris:
+            raise Rejected("invalid_redirect_uri", "redirect_uris: must be a list of one or more addresses")
+        try:
+            targets = acceptable(uris, self.policy.schemes)
+        except InvalidArgument as error:
+            raise Rejected("invalid_redirect_uri", error.detail) from None
+        control = await self.stores.control()
+        await self._require_room(control, address)
+        now = self.now()
+        client_id = f"app-{secrets.new('client').partition('_')[2]}"
+        client = Client(
+            digest=client_digest(client_id),
+            client_id=client_id,
+            kind="registered",
+            name=shown_name(name),
+            redirect_uris=targets,
+            secret="",
+            method="none",
+            created=now,
+        )
+        act = _by_itself(client, self.new_id(), now, "clients register")
+        await control.apply([*await acts.written(control, act, "client"), stored.insert(client)])
+        return client
+
+    async def known(self, client_id: str) -> Client | None:
+        """The app of that id, if it was seen before; nothing is fetched."""
+        return await stored.find(await self.stores.control(), client_digest(client_id))
+
+    async def asking(self, who: Principal, client_id: str) -> Known:
+        """The app that a signed-in person is asked about; its document is fetched if that is what it is known by.
+
+        Raises:
+            Unanswerable: unknown, blocked, or its document cannot be had; `reason` says which.
+        """
+        if who.credential != "session":
+            raise Unanswerable("signed_out", "sign in first")
+        if is_document_address(client_id):
+            return await self._by_document(who, client_id)
+        client = await self.known(client_id)
+        if client is None:
+            raise Unanswerable("unknown_client", "this app is not registered here (any more)")
+        return Known(_open(client))
+
+    async def authenticated(self, client_id: str, secret: str | None, method: Method) -> Client:
+        """The app that calls the token or the revocation endpoint.
+
+        Raises:
+            Rejected: invalid_client: unknown, blocked, or not authenticated in the one way that it registered.
+        """
+        client = await self.known(client_id)
+        if client is None or client.blocked is not None:
+            raise Rejected("invalid_client", "client_id: this app is not registered here (any more); register it anew")
+        if client.method != method:
+            raise Rejected("invalid_client", f"this app authenticates by {client.method}")
+        if client.kind == "confidential" and not hmac.compare_digest(client.secret, secrets.digest(secret or "")):
+            raise Rejected("invalid_client", "client_secret: is wrong")
+        return client
+
+    async def create(
+        self, who: Principal, *, name: str, redirect_uris: Sequence[str], method: Method = "client_secret_basic"
+    ) -> tuple[Client, str]:
+        """A confidential client and its secret, which is kept nowhere.
+
+        Raises:
+            InvalidArgument: the name is empty, or a redirect target is not allowed.
+        """
+        require_administrator(who)
+        shown = shown_name(name)
+        if not shown:
+            raise InvalidArgument("name", "must be 1..64 characters that can be shown")
+        targets = acceptable(list(redirect_uris), self.policy.schemes)
+        secret, now = secrets.new("client"), self.now()
+        client_id = f"app-{self.new_id()}"
+        client = Client(
+            digest=client_digest(client_id),
+            client_id=client_id,
+            kind="confidential",
+            name=shown,
+            redirect_uris=targets,
+            secret=secrets.digest(secret),
+            method=method,
+            created=now,
+        )
+        control = await self.stores.control()
+        act = entry(who, self.new_id(), now, "clients create", target=client.digest, vault=CONTROL)
+        await control.apply([*await acts.written(control, act, "client"), stored.insert(client)])
+        return client, secret
+
+    async def list(self, who: Principal) -> Sequence[Client]:
+        """Every app that is known, oldest first."""
+        require_administrator(who)
+        return await stored.everything(await self.stores.control())
+
+    async def set_blocked(self, who: Principal, client_id: str, *, blocked: bool) -> Client:
+        """Whether an app may connect at all, for everybody here; blocking it ends its connections.
+
+        Raises:
+            NotFound: no app of that id is known.
+        """
+        require_administrator(who)
+        control = await self.stores.control()
+        client = await self.known(client_id)
+        if client is None:
+            raise NotFound("no app with that id; `archivist clients list` shows them")
+        now = self.now()
+        action = "clients block" if blocked else "clients unblock"
+        act = entry(who, self.new_id(), now, action, target=client.digest, vault=CONTROL)
+        theirs = [grant for grant in await grants.alive(control) if blocked and grant.client == client.digest]
+        gone = [write for grant in theirs for write in endings.ending(grant, now, "client")]
+        changed = stored.set_blocked(client.digest, now if blocked else None)
+        await control.apply([*await acts.written(control, act, "client"), changed, *gone])
+        return replace(client, blocked=now if blocked else None)
+
+    async def _by_document(self, who: Principal, client_id: str) -> Known:
+        host = host_of(client_id)
+        if not self.policy.documents or not self.policy.admits_host(host) or host == self.host:
+            raise Unanswerable("document_refused", "apps of this address may not be connected here")
+        known = await self.known(client_id)
+        if known is not None:
+            _open(known)
+        try:
+            found = await self.documents.get(client_id, who.user)
+        except (FetchFailed, InvalidDocument) as failure:
+            raise Unanswerable(failure.reason, "what this app says about itself cannot be read") from None
+        except RateLimited as limited:
+            raise Unanswerable("too_often", limited.detail) from None
+        client = Client(
+            digest=client_digest(client_id),
+            client_id=client_id,
+            kind="document",
+            name=found.document.name,
+            redirect_uris=found.document.redirect_uris,
+            secret="",
+            method="none",
+            created=known.created if known else self.now(),
+            approved=known.approved if known else None,
+        )
+        await self._remember(client, known)
+        return Known(client, found.dated)
+
+    async def _remember(self, client: Client, known: Client | None) -> None:
+        """What its document says now, so that the token endpoint needs to fetch nothing."""
+        if known == client:
+            return
+        control = await self.stores.control()
+        act = _by_itself(client, self.new_id(), self.now(), "clients document")
+        write = stored.insert(client) if known is None else stored.update(client)
+        try:
+            await control.apply([*await acts.written(control, act, "client"), write])
+        except Conflict:
+            return  # another window of the same person was faster
+
+    async def _require_room(self, control: Database, address: str) -> None:
+        near = network(address)
+        await self.throttling.at_most(control, subject("register", "day", near), DAILY, timedelta(days=1))
+        await self.throttling.at_most(control, subject("register", "hour", near), HOURLY, timedelta(hours=1))
+        await control.apply([stored.clear(self.now() - UNUSED)])
+        if await stored.waiting(control) >= WAITING_CLIENTS:
+            raise RateLimited("too many apps wait to be allowed; try again tomorrow, or ask the operator", 3600)
+
+
+def _open(client: Client) -> Client:
+    if client.blocked is not None:
+        raise Unanswerable("blocked", "this app is blocked here by an administrator")
+    return client
+
+
+def _by_itself(client: Client, id: str, at: datetime, action: str) -> Entry:
+    target = client.digest[:36]
+    return Entry(
+        id=id, vault=CONTROL, at=at, user="", credential="client", credential_id=target, action=action, target=target
+    )

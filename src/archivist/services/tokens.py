@@ -1,0 +1,241 @@
+"""Tokens: codes become tokens, refresh tokens rotate, and every request is looked up (RFC 6749, RFC 7009).
+
+All answers are opaque and kept as digests alone. A repeated refresh gets the same pair again without that pair being
+kept: see `domain.secrets.derived`.
+"""
+
+import json
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from archivist.domain import grants as rules
+from archivist.domain import secrets
+from archivist.domain.access import Scope
+from archivist.domain.audit import Entry
+from archivist.domain.authorizations import asked_scopes, proves
+from archivist.domain.clients import Client
+from archivist.domain.errors import Conflict
+from archivist.domain.grants import ACCESS, FAILURES, GRACE, AuthorizationCode, Token
+from archivist.domain.rejections import Rejected
+from archivist.domain.roles import CAPS
+from archivist.domain.sessions import is_alive
+from archivist.domain.toolsets import Toolset, toolset_of
+from archivist.services import acts
+from archivist.services.clients import Policy
+from archivist.storage import codes
+from archivist.storage import tokens as stored
+from archivist.storage.database import Database, Write
+from archivist.storage.people import sessions
+from archivist.storage.stores import Stores
+from archivist.storage.tokens import Standing
+
+SPENT = "code: is not valid, was used, or has expired; connect once more"
+STALE = "refresh_token: is not valid, was used, or has expired; connect once more"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """The answer of the token endpoint. `expires_in` is in seconds."""
+
+    access: str
+    refresh: str
+    expires_in: int
+    scopes: frozenset[Scope]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Refresh:
+    """A refresh that may be answered. shown: the token itself; asked: a digest of the words that came with it."""
+
+    shown: str
+    client: Client
+    standing: Standing
+    scopes: frozenset[Scope]
+    asked: str
+
+    def allowed(self, scopes: frozenset[Scope]) -> frozenset[Scope]:
+        """What of `scopes` is still in force."""
+        return _in_force(scopes, self.standing)
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The use cases of the token and the revocation endpoint. `origins`: those that mean this server."""
+
+    stores: Stores
+    policy: Policy
+    origins: Collection[str]
+    now: Callable[[], datetime]
+    new_id: Callable[[], str]
+
+    async def exchange(
+        self, client: Client, *, code: str, verifier: str, redirect_uri: str, resources: Sequence[str]
+    ) -> Pair:
+        """The first tokens of a connection, for a code that is used once.
+
+        Raises:
+            Rejected: invalid_grant or invalid_target. A second use that is right in every way ends what the first
+                one gave; a wrong one ends nothing, but three of them spend the code.
+        """
+        control = await self.stores.control()
+        found = await codes.by_digest(control, secrets.digest(code)) if secrets.is_a("code", code) else None
+        if found is None:
+            raise Rejected("invalid_grant", SPENT)
+        right = found.client == client.digest and found.redirect_uri == redirect_uri
+        if not right or not proves(verifier, found.challenge):
+            await self._count_failure(control, found)
+            raise Rejected("invalid_grant", SPENT)
+        if found.spent is not None:
+            await self._end_family(control, found, client, "code reused")
+            raise Rejected("invalid_grant", SPENT)
+        self._require_toolset(resources, found.toolset)
+        now = self.now()
+        session = await sessions.with_id(control, found.session)
+        alive = session is not None and is_alive(session, now)
+        standing = await stored.standing(control, found.vault, found.grant)
+        if now >= found.expires or found.failures >= FAILURES or not alive or standing is None:
+            raise Rejected("invalid_grant", SPENT)
+        return await self._first_pair(control, found, client, standing, now)
+
+    async def refresh(self, client: Client, *, token: str, scope: str, resources: Sequence[str]) -> Pair:
+        """The next pair of tokens; the one shown is spent.
+
+        Shown again within the grace, by the same app with the same words, and before its successor was used, it gets
+        the same pair. At any other time the family ends.
+
+        Raises:
+            Rejected: invalid_grant, invalid_scope or invalid_target.
+        """
+        control = await self.stores.control()
+        found = await stored.by_digest(control, secrets.digest(token)) if secrets.is_a("refresh", token) else None
+        if found is None or found.kind != "refresh" or found.client != client.digest or found.ended is not None:
+            raise Rejected("invalid_grant", STALE)
+        now = self.now()
+        if now >= found.expires:
+            raise Rejected("invalid_grant", STALE)
+        self._require_toolset(resources, found.toolset)
+        scopes = asked_scopes(scope) or found.scopes
+        if not scopes <= found.scopes:
+            raise Rejected("invalid_scope", "scope: must be within what was allowed; ask for more by connecting anew")
+        standing = await stored.standing(control, found.vault, found.grant)
+        if standing is None or not self.policy.admits(client):
+            raise Rejected("invalid_grant", STALE)
+        asked = secrets.digest(json.dumps(sorted(scopes)))
+        refresh = _Refresh(shown=token, client=client, standing=standing, scopes=scopes, asked=asked)
+        if found.spent is None:
+            try:
+                return await self._next_pair(control, found, refresh)
+            except Conflict:  # another process of the same app was faster, or it has ended meanwhile
+                found = await stored.by_digest(control, found.digest) or found
+        return await self._same_pair(control, found, refresh)
+
+    async def revoke(self, client: Client, token: str) -> None:
+        """End the connection that a token belongs to; what is unknown, or another app's, is left alone (RFC 7009)."""
+        control = await self.stores.control()
+        if not (secrets.is_a("refresh", token) or secrets.is_a("access", token)):
+            return
+        found = await stored.by_digest(control, secrets.digest(token))
+        if found is not None and found.client == client.digest and found.ended is None:
+            await self._end_family(control, found, client, "token revoked", outcome="done")
+
+    async def _first_pair(
+        self, control: Database, code: AuthorizationCode, client: Client, standing: Standing, now: datetime
+    ) -> Pair:
+        access, refresh = secrets.new("access"), secrets.new("refresh")
+        tokens = [
+            rules.access_token(code, secrets.digest(access), code.scopes, now),
+            rules.refresh_token(code, secrets.digest(refresh), now),
+        ]
+        act = self._act(code, client, standing, "tokens issued")
+        log = await acts.written(control, act, "token")
+        spending = codes.spend(code.vault, code.digest, now)
+        try:
+            await control.apply([*log, spending, *(stored.insert(token) for token in tokens)])
+        except Conflict:  # of many at once, another one succeeded: this one is a second use
+            await self._end_family(control, code, client, "code reused")
+            raise Rejected("invalid_grant", SPENT) from None
+        return _pair(access, refresh, tokens[0], _in_force(code.scopes, standing), now)
+
+    async def _next_pair(self, control: Database, found: Token, refresh: _Refresh) -> Pair:
+        now, salt = self.now(), secrets.digest(secrets.new("transaction"))
+        new_access = secrets.derived("access", refresh.shown, salt)
+        new_refresh = secrets.derived("refresh", refresh.shown, salt)
+        tokens = [
+            rules.access_token(found, secrets.digest(new_access), refresh.scopes, now),
+            rules.refresh_token(found, secrets.digest(new_refresh), now),
+        ]
+        spent = replace(found, spent=now, salt=salt, request=refresh.asked, successor=tokens[1].digest)
+        log = await acts.written(control, self._act(found, None, refresh.standing, "tokens refreshed"), "token")
+        await control.apply([*log, stored.spend(spent), *(stored.insert(token) for token in tokens)])
+        return _pair(new_access, new_refresh, tokens[0], refresh.allowed(refresh.scopes), now)
+
+    async def _same_pair(self, control: Database, found: Token, refresh: _Refresh) -> Pair:
+        """What the first one got who showed this token; anything else is reuse, and ends the family."""
+        now = self.now()
+        successor = await stored.by_digest(control, found.successor) if found.successor else None
+        in_time = found.spent is not None and found.spent <= now + GRACE and now < found.spent + GRACE
+        untouched = successor is not None and successor.spent is None and successor.ended is None
+        if found.ended is not None or not in_time or not untouched or found.request != refresh.asked:
+            if found.ended is None:
+                await self._end_family(control, found, refresh.client, "token reused")
+            raise Rejected("invalid_grant", STALE)
+        same_access = secrets.derived("access", refresh.shown, found.salt)
+        same_refresh = secrets.derived("refresh", refresh.shown, found.salt)
+        token = await stored.by_digest(control, secrets.digest(same_access))
+        if token is None or token.ended is not None:
+            raise Rejected("invalid_grant", STALE)
+        return _pair(same_access, same_refresh, token, refresh.allowed(token.scopes), now)
+
+    async def _end_family(
+        self, control: Database, of: AuthorizationCode | Token, client: Client, action: str, *, outcome: str = "ended"
+    ) -> None:
+        """The tokens of a family, and every access token of the connection."""
+        now = self.now()
+        act = self._act(of, client, None, action, outcome=outcome)
+        ended = [stored.end_family(of.vault, of.grant, of.family, now), stored.end_access(of.vault, of.grant, now)]
+        await control.apply([*await acts.written(control, act, "token", op="delete"), *ended])
+
+    async def _count_failure(self, control: Database, code: AuthorizationCode) -> None:
+        writes: list[Write] = [codes.fail(code.vault, code.digest)]
+        if code.spent is None and code.failures + 1 >= FAILURES:
+            writes.append(codes.spend(code.vault, code.digest, self.now()))
+        try:
+            await control.apply(writes)
+        except Conflict:
+            return  # it was spent meanwhile
+
+    def _require_toolset(self, resources: Sequence[str], toolset: Toolset) -> None:
+        if resources and toolset_of(resources, self.origins) != toolset:
+            raise Rejected("invalid_target", "resource: must be the one that was allowed")
+
+    def _act(
+        self,
+        of: AuthorizationCode | Token,
+        client: Client | None,
+        standing: Standing | None,
+        action: str,
+        *,
+        outcome: str = "done",
+    ) -> Entry:
+        return Entry(
+            id=self.new_id(),
+            vault=of.vault,
+            at=self.now(),
+            user=standing.user if standing else "",
+            credential="oauth",
+            credential_id=of.grant,
+            action=action,
+            target=of.family if client is None else client.digest[:36],
+            outcome=outcome,
+        )
+
+
+def _in_force(scopes: frozenset[Scope], standing: Standing) -> frozenset[Scope]:
+    """Authority only shrinks: what was allowed, what the connection holds now, and what the role allows now."""
+    return scopes & standing.scopes & CAPS[standing.role]
+
+
+def _pair(access: str, refresh: str, token: Token, scopes: frozenset[Scope], now: datetime) -> Pair:
+    left = max(0, int((token.expires - now).total_seconds()))
+    return Pair(access=access, refresh=refresh, expires_in=min(left, int(ACCESS.total_seconds())), scopes=scopes)

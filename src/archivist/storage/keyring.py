@@ -1,0 +1,141 @@
+"""The server's own secrets: what seals things that go out and come back, kept in a file beside the database.
+
+Two versions can be valid at once, so that a secret can be exchanged while everything runs. The newest one seals; all
+of them open. The file is read again when it changes: other processes may exchange it.
+"""
+
+import json
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+
+from archivist.domain.errors import NotFound, Refused
+
+MODE = 0o600
+_BYTES = 44
+"""Characters of a Fernet key: 32 bytes in base64."""
+
+
+@dataclass(slots=True)
+class _Read:
+    """What the file held when it was last looked at."""
+
+    stamp: tuple[int, int, int]
+    keys: tuple[str, ...]
+    fernet: MultiFernet
+
+
+class Keyring:
+    """Seals values so that only this server can open them, for a purpose and a time."""
+
+    def __init__(self, path: Path, now: Callable[[], datetime]) -> None:
+        self._path, self._now = path, now
+        self._read: _Read | None = None
+
+    def prepare(self) -> None:
+        """Make the file if there is none.
+
+        Raises:
+            Refused: others can read it, or what it holds is no secret; the text says how to mend it.
+        """
+        self._current()
+
+    def seal(self, purpose: str, value: Any) -> str:
+        """`value`, anything that JSON can hold, as text without blanks."""
+        text = json.dumps([purpose, value], ensure_ascii=False, separators=(",", ":"))
+        return self._current().fernet.encrypt_at_time(text.encode(), self._seconds()).decode()
+
+    def open(self, purpose: str, sealed: str, life: timedelta | None = None) -> Any:
+        """The value again.
+
+        Raises:
+            NotFound: not sealed here, for another purpose, changed, or older than `life`.
+        """
+        fernet = self._current().fernet
+        try:
+            if life is None:
+                text = fernet.decrypt(sealed.encode())
+            else:
+                text = fernet.decrypt_at_time(sealed.encode(), int(life.total_seconds()), self._seconds())
+            found, value = json.loads(text)
+        except (InvalidToken, UnicodeEncodeError, ValueError):
+            raise NotFound("this page is too old; load it again") from None
+        if found != purpose:
+            raise NotFound("this page is too old; load it again")
+        return value
+
+    def reseal(self, sealed: str) -> str:
+        """The same, sealed by the newest secret. Raises NotFound if none opens it."""
+        try:
+            return self._current().fernet.rotate(sealed.encode()).decode()
+        except (InvalidToken, UnicodeEncodeError):
+            raise NotFound("sealed by a secret that is struck off") from None
+
+    @property
+    def versions(self) -> int:
+        """How many secrets are valid."""
+        return len(self._current().keys)
+
+    def rotate(self) -> None:
+        """A new secret seals from now on; the one before it still opens. An older one is struck off."""
+        self._write([_new_key(), self._current().keys[0]])
+
+    def strike(self) -> None:
+        """Only the newest secret is valid any more; what others sealed is dead."""
+        self._write([self._current().keys[0]])
+
+    def _current(self) -> _Read:
+        if not self._path.exists():
+            self._write([_new_key()], first=True)
+        try:
+            status = self._path.stat()
+        except OSError as error:
+            raise Refused(f"{self._path} cannot be read ({error.strerror}); restore it from a backup") from None
+        stamp = (status.st_mtime_ns, status.st_ino, status.st_size)
+        if self._read is None or self._read.stamp != stamp:
+            if os.name == "posix" and status.st_mode & 0o077:
+                raise Refused(f"{self._path} can be read by others; run: chmod 600 {self._path}")
+            keys = self._keys()
+            self._read = _Read(stamp, keys, MultiFernet([Fernet(key) for key in keys]))
+        return self._read
+
+    def _keys(self) -> tuple[str, ...]:
+        try:
+            keys = tuple(json.loads(self._path.read_text(encoding="utf-8"))["keys"])
+            [Fernet(key) for key in keys]
+        except (OSError, ValueError, TypeError, KeyError):
+            keys = ()
+        if not keys or any(len(set(key)) < _BYTES // 4 for key in keys):
+            raise Refused(f"{self._path} holds no secret that this server made; restore it from a backup, or remove it")
+        return keys
+
+    def _write(self, keys: list[str], *, first: bool = False) -> None:
+        """Whole or not at all, and readable by nobody else from the start. The first one there is stays."""
+        fresh = self._path.with_name(f"{self._path.name}.{os.getpid()}.new")
+        with suppress(FileNotFoundError):
+            fresh.unlink()
+        handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, MODE)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump({"keys": keys}, file)
+            file.flush()
+            os.fsync(file.fileno())
+        if first:
+            with suppress(FileExistsError):
+                os.link(fresh, self._path)
+            fresh.unlink()
+        else:
+            fresh.replace(self._path)
+        self._read = None
+
+    def _seconds(self) -> int:
+        return int(self._now().timestamp())
+
+
+def _new_key() -> str:
+    return Fernet.generate_key().decode()

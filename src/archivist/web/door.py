@@ -1,0 +1,76 @@
+"""The steps in front of every page that needs somebody: name and password, then the second factor if there is one.
+
+They stand at the address of the page that is wanted, and lead back to it: no address comes out of a parameter.
+"""
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from archivist.app import App
+from archivist.domain.errors import ArchivistError, RateLimited, Unauthenticated
+from archivist.http.forms import Form
+from archivist.http.site import Site
+from archivist.settings import Settings
+from archivist.web import browser
+from archivist.web.browser import Browser
+from archivist.web.rendering import page
+
+
+async def door(
+    app: App, site: Site, settings: Settings, request: Request, at: Browser, *, waiting: str | None = None
+) -> Response:
+    """What somebody gets who is not wholly signed in. waiting: the app that wants to be connected.
+
+    Raises:
+        Forged, Malformed: the posted form is none of ours; nothing was done.
+    """
+    if request.method != "POST":
+        return _asked(settings, at, waiting)
+    form = await browser.posted(at, site, request)
+    try:
+        if at.half is not None:
+            code = form.one("code") or form.one("recovery_code")
+            entered = await app.sign_in.second_factor(at.half, at.visitor, code)
+        else:
+            entered = await app.sign_in.password(at.visitor, form.one("name"), form.one("password"))
+    except ArchivistError as error:
+        return _asked(settings, at, waiting, error=error, form=form)
+    return browser.enter(RedirectResponse(here(request), 303), entered)
+
+
+def _asked(
+    settings: Settings,
+    at: Browser,
+    waiting: str | None,
+    *,
+    error: ArchivistError | None = None,
+    form: Form | None = None,
+) -> Response:
+    """The page of the step that is missing."""
+    status, headers, values = 200, {}, {}
+    if error is not None:
+        status = 401 if isinstance(error, Unauthenticated) else error.status
+        headers = {"retry-after": str(error.retry_after)} if isinstance(error, RateLimited) else {}
+        values = {"name": form.one("name")} if form else {}
+    errors = {"form": sentence(error)} if error else {}
+    shared: dict[str, Any] = {"csrf": at.csrf, "waiting": waiting}
+    if at.half is not None:
+        person, wrong = at.user.name if at.user else "", {"code": errors["form"]} if errors else {}
+        return page("second-factor", status, headers=headers, person=person, errors=wrong, **shared)
+    provider = settings.provider_name or "another account" if settings.provider else None
+    made = page("sign-in", status, headers=headers, provider=provider, errors=errors, values=values, **shared)
+    return at.remember(made)
+
+
+def sentence(error: ArchivistError) -> str:
+    """What was wrong, as a page says it."""
+    return f"{error.detail[:1].upper()}{error.detail[1:]}."
+
+
+def here(request: Request) -> str:
+    """The path and query that were asked for, as they came."""
+    query = request.scope["query_string"].decode("latin-1")
+    path: str = request.scope["path"]
+    return f"{path}?{query}" if query else path
