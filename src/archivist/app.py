@@ -196,7 +196,7 @@ def _doors(stores: Stores, now: Callable[[], datetime], new_id: Callable[[], str
     keyring, passwords = Keyring(settings.data / "server.key", now), Passwords()
     throttling = Throttling(now, new_id)
     factors = Factors(stores, keyring, now, new_id)
-    documents = CachedDocuments(GuardedFetch(), policy.schemes, now)
+    documents = CachedDocuments(GuardedFetch(own_host=host), policy.schemes, now)
     clients = Clients(stores, documents, throttling, policy, host, now, new_id)
     return _Doors(
         accounts=Accounts(stores, passwords, common_passwords, host, now, new_id),

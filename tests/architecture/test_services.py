@@ -16,10 +16,32 @@ from tests.architecture.modules import Function, Module, last_name, package, pla
 
 pytestmark = pytest.mark.anyio
 
+_DOOR = "it finds out who asks"
+_LINK = "the one-time link is the authority, and it is looked at first"
+_APP = "an app speaks for itself, and gains nothing by it"
+_PROOF = "what is shown, a code or a token, is the authority"
 NOT_ASKED_WHO = {
-    "services.keys.Keys.authenticate": "it finds out who asks",
+    "services.entering.Entering.authenticate": _DOOR,
+    "services.entering.Entering.account": _DOOR,
+    "services.sign_in.SignIn.password": _DOOR,
+    "services.sign_in.SignIn.second_factor": _DOOR,
+    "services.sign_in.SignIn.outside": _DOOR,
+    "services.sign_in.SignIn.session": _DOOR,
+    "services.factors.Factors.spending": "a step of signing in, which decides nothing by itself",
+    "services.accounts.Accounts.opened": _LINK,
+    "services.accounts.Accounts.set_up": _LINK,
+    "services.accounts.Accounts.join": _LINK,
+    "services.accounts.Accounts.recover": _LINK,
+    "services.clients.Clients.register": _APP,
+    "services.clients.Clients.known": _APP,
+    "services.clients.Clients.authenticated": _APP,
+    "services.tokens.Tokens.exchange": _PROOF,
+    "services.tokens.Tokens.refresh": _PROOF,
+    "services.tokens.Tokens.revoke": _PROOF,
+    "services.counting.Counting.note": "it only counts what others decided",
+    "services.counting.Counting.flush": "it only writes what was counted",
 }
-"""Public methods of services without a principal, each with its reason."""
+"""Public methods of services that ask no principal for a right, each with its reason."""
 
 STRANGER = Principal(UserId("stranger"), VaultId("some-vault"), frozenset(), "key", "a-key-without-scopes")
 

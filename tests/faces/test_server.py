@@ -5,6 +5,7 @@ import pytest
 
 from archivist.domain.errors import Unavailable
 from archivist.http.site import Site
+from archivist.oauth.metadata import SERVERS
 from archivist.server import Door, asgi, plain_routes, site_of
 from archivist.settings import Settings
 from tests.faces.mcp.talking import HERE, client
@@ -45,10 +46,11 @@ async def test_the_challenge_leads_to_a_document_that_is_served(http):
     assert (await http.get(address)).json()["resource"] == f"{HERE}/mcp"
 
 
-@pytest.mark.parametrize("suffix", ["", "/mcp"])
-@pytest.mark.parametrize("document", ["oauth-authorization-server", "openid-configuration"])
-async def test_there_is_no_authorization_server_yet(http, document, suffix):
-    assert (await http.get(f"/.well-known/{document}{suffix}")).status_code == 404
+@pytest.mark.parametrize("path", [*SERVERS])
+async def test_the_authorization_server_is_described_wherever_clients_look(http, path):
+    answer = await http.get(path, headers={"mcp-protocol-version": "2024-11-05"})
+    assert answer.status_code == 200
+    assert answer.json()["issuer"] == HERE
 
 
 @pytest.mark.parametrize(
@@ -75,14 +77,20 @@ async def test_health_needs_no_key_and_is_not_for_other_origins(http):
 class Damaged:
     """An application whose data does not answer."""
 
+    def __init__(self, app):
+        self._app = app
+
+    def __getattr__(self, name):
+        return getattr(self._app, name)
+
     async def check(self) -> None:
         raise Unavailable("control.db cannot be read")
 
 
-async def test_health_is_bad_when_the_data_does_not_answer():
+async def test_health_is_bad_when_the_data_does_not_answer(app):
     site = Site()
     async with httpx2.AsyncClient(
-        transport=httpx2.ASGITransport(app=Door(site, {}, plain_routes(Damaged(), site))), base_url=HERE
+        transport=httpx2.ASGITransport(app=Door(site, {}, plain_routes(Damaged(app), site, Settings()))), base_url=HERE
     ) as http:
         answer = await http.get("/health")
     assert (answer.status_code, answer.json()["detail"]) == (503, "control.db cannot be read")

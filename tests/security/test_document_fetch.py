@@ -102,6 +102,16 @@ async def test_where_nobody_listens_at_the_first_address_the_second_is_tried(ope
     assert site.connections == 1
 
 
+async def test_sec_098_after_an_answer_that_is_refused_no_other_address_is_tried(authority):
+    context, names = authority.serving(HOST), Names([HERE, "127.0.0.2"])
+    async with (
+        Site.open(answers(status=500), context) as first,
+        Site.open(answers(), context, "127.0.0.2", first.port) as second,
+    ):
+        assert await reason(a_fetch(first.port, authority, resolve=names)) == "status"
+    assert (first.connections, second.connections) == (1, 0)
+
+
 async def test_no_more_than_three_addresses_of_a_name_are_tried(opened):
     async with opened(answers(), resolve=Names(["127.0.0.3", "127.0.0.4", "127.0.0.5", HERE])) as (site, fetch):
         assert await reason(fetch) == "refused"

@@ -79,7 +79,7 @@ async def test_the_trail_of_the_control_database_holds_the_whole_life_of_a_key(a
     key, _ = await app.keys.create(me, name="", scopes=READ_WRITE)
     await app.keys.revoke(OWNER, key.id)
     await app.keys.forget(OWNER, key.id)
-    trail = [act.action for act in await audit.recent(await app.stores.control(), CONTROL, 9) if act.target == key.id]
+    trail = [act.action for act in await audit.recent(await app.stores.control(), me.vault, 9) if act.target == key.id]
     assert sorted(trail) == ["keys create", "keys forget", "keys revoke"]
 
 

@@ -1,5 +1,6 @@
 """Apps that ask to be connected: how they are known, and when they are forgotten again."""
 
+import hmac
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -37,6 +38,10 @@ class Client:
     def returns_to(self, redirect_uri: str) -> bool:
         """Whether answers may go to `redirect_uri`."""
         return any(matches(registered, redirect_uri) for registered in self.redirect_uris)
+
+    def is_named(self, by: str) -> bool:
+        """Whether a row that holds the digest `by` is about this app."""
+        return hmac.compare_digest(self.digest, by)
 
     @property
     def shown(self) -> str:

@@ -54,7 +54,8 @@ def client_of(client: Client, request: Request) -> dict[str, Any]:
     host = to.host or to.scheme
     if to.kind == "loopback":
         host = request.redirect_uri.partition("://")[2].partition("/")[0]
-    looks_like = resembles(client.name, to.host) if to.kind == "web" else None
+    proven = document_host or (to.host if to.kind == "web" else "")
+    looks_like = None if client.kind == "confidential" else resembles(client.name, proven)
     return {
         "name": client.name or "An app without a name",
         "kind": client.kind,

@@ -95,6 +95,7 @@ class Authorizations:
         Raises:
             Unanswerable: the answer must not leave this server.
         """
+        _require_browser(who)
         to = rules.addressed(parameters)
         known = await self.clients.asking(who, to.client_id)
         if not known.client.returns_to(to.redirect_uri):
@@ -110,6 +111,7 @@ class Authorizations:
             Unanswerable: see `addressee`.
             Rejected: an error of the RFC, which may go to the target.
         """
+        _require_browser(who)
         client, to, dated = await self.addressee(who, parameters)
         request = rules.read(parameters, to, self.origins, resource_required=self.resource_required)
         now, secret = self.now(), secrets.new("transaction")
@@ -133,11 +135,13 @@ class Authorizations:
         Raises:
             NotFound: it was decided, is too old, or belongs to another browser: all alike.
         """
+        _require_browser(who)
         control = await self.stores.control()
         return await self._pending(control, who, secret, await self._open(control, who, secret))
 
     async def require_ready(self, who: Principal, secret: str, scopes: frozenset[Scope]) -> None:
         """Raises what `allow` would raise, whatever the vault."""
+        _require_browser(who)
         question = await self._open(await self.stores.control(), who, secret)
         self._require_considered(question, scopes)
 
@@ -150,6 +154,7 @@ class Authorizations:
             NotFound: the question is decided, too old or another browser's; or there is no such vault for them.
             InvalidArgument: nothing is ticked, or more than the person's role allows, or it came too early to be read.
         """
+        _require_browser(who)
         control = await self.stores.control()
         question = await self._open(control, who, secret)
         now = self.now()
@@ -181,6 +186,7 @@ class Authorizations:
         Raises:
             NotFound: see `again`.
         """
+        _require_browser(who)
         control = await self.stores.control()
         question = await self._open(control, who, secret)
         client = question.client
@@ -200,8 +206,6 @@ class Authorizations:
             raise InvalidArgument("scope", "tick at least one, or choose not to allow")
 
     async def _open(self, control: Database, who: Principal, secret: str) -> _Question:
-        if who.credential != "session":
-            raise InsufficientScope("only a person in a browser can decide this")
         named = secrets.is_a("transaction", secret)
         found = await transactions.find(control, secrets.digest(secret)) if named else None
         if found is None or found.session != who.credential_id or self.now() >= found.expires:
@@ -217,7 +221,7 @@ class Authorizations:
         theirs = [
             grant
             for grant in await grants.of_user(control, who.user)
-            if grant.client == client.digest and grant.toolset == request.toolset
+            if client.is_named(grant.client) and grant.toolset == request.toolset
         ]
         changed = bool(theirs) and theirs[0].shown != client.shown
         first = theirs[0].vault if theirs and not changed else None
@@ -246,6 +250,11 @@ class Authorizations:
         )
 
 
+def _require_browser(who: Principal) -> None:
+    if who.credential != "session":
+        raise InsufficientScope("only a person in a browser can decide this")
+
+
 async def _role(control: Database, who: Principal, vault: VaultId) -> Role:
     member = await members.find(control, vault, who.user)
     if member is None or await stored_vaults.find(control, vault) is None:
@@ -255,9 +264,9 @@ async def _role(control: Database, who: Principal, vault: VaultId) -> Role:
 
 async def _held(control: Database, who: Principal, question: _Question, vault: VaultId) -> Grant | None:
     """The connection that this person gave the same app on the same tool set, in this vault."""
-    wanted = question.client.digest, question.request.toolset, vault
+    wanted = question.request.toolset, vault
     for grant in await grants.of_user(control, who.user):
-        if (grant.client, grant.toolset, grant.vault) == wanted:
+        if question.client.is_named(grant.client) and (grant.toolset, grant.vault) == wanted:
             return grant
     return None
 

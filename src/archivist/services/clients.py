@@ -12,7 +12,7 @@ from archivist.domain.audit import Entry, entry
 from archivist.domain.client_names import shown_name
 from archivist.domain.clients import UNUSED, Client, Method, client_digest
 from archivist.domain.documents import InvalidDocument, host_of, is_document_address
-from archivist.domain.errors import Conflict, InvalidArgument, NotFound, RateLimited
+from archivist.domain.errors import Conflict, InsufficientScope, InvalidArgument, NotFound, RateLimited
 from archivist.domain.ids import CONTROL
 from archivist.domain.limits import WAITING_CLIENTS
 from archivist.domain.redirects import acceptable
@@ -120,7 +120,7 @@ class Clients:
             Unanswerable: unknown, blocked, or its document cannot be had; `reason` says which.
         """
         if who.credential != "session":
-            raise Unanswerable("signed_out", "sign in first")
+            raise InsufficientScope("only a person in a browser is asked about apps")
         if is_document_address(client_id):
             return await self._by_document(who, client_id)
         client = await self.known(client_id)
@@ -192,7 +192,7 @@ class Clients:
         now = self.now()
         action = "clients block" if blocked else "clients unblock"
         act = entry(who, self.new_id(), now, action, target=client.digest, vault=CONTROL)
-        theirs = [grant for grant in await grants.alive(control) if blocked and grant.client == client.digest]
+        theirs = [grant for grant in await grants.alive(control) if blocked and client.is_named(grant.client)]
         gone = [write for grant in theirs for write in endings.ending(grant, now, "client")]
         changed = stored.set_blocked(client.digest, now if blocked else None)
         await control.apply([*await acts.written(control, act, "client"), changed, *gone])

@@ -10,12 +10,12 @@ from archivist.domain.errors import Conflict, NotFound
 from archivist.domain.grants import Grant, Reason
 from archivist.domain.ids import CONTROL, UserId, VaultId
 from archivist.domain.keys import Key
+from archivist.domain.uses import Seen
 from archivist.services import acts, endings
 from archivist.storage import grants, keys, uses
 from archivist.storage.database import Database, Write
 from archivist.storage.people import sessions, users
 from archivist.storage.stores import Stores
-from archivist.storage.uses import Seen
 
 
 @dataclass(frozen=True, slots=True)

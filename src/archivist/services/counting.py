@@ -11,9 +11,9 @@ from datetime import datetime
 from archivist.domain.access import Principal
 from archivist.domain.audit import Entry
 from archivist.domain.ids import UserId, VaultId
+from archivist.domain.uses import Use
 from archivist.storage import audit, uses
 from archivist.storage.stores import Stores
-from archivist.storage.uses import Use
 
 KINDS = 5_000
 """Different things that are counted between two writes; what is more than that is counted together."""

@@ -12,6 +12,7 @@ from archivist.domain.errors import Conflict, InsufficientScope, InvalidArgument
 from archivist.domain.ids import KeyId, VaultId
 from archivist.domain.keys import Key, Kind
 from archivist.domain.roles import CAPS
+from archivist.domain.uses import Seen
 from archivist.services import acts
 from archivist.services.entering import role_now
 from archivist.services.vaults import Vaults
@@ -19,7 +20,6 @@ from archivist.storage import keys as stored
 from archivist.storage import uses
 from archivist.storage.database import Database, Write
 from archivist.storage.stores import Stores
-from archivist.storage.uses import Seen
 
 OVERLAP = timedelta(hours=24)
 """For so long the old key goes on working beside the one that takes its place, unless said otherwise."""

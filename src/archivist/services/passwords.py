@@ -98,7 +98,7 @@ def _bytes(password: str) -> bytes:
 @cache
 def common_passwords() -> frozenset[str]:
     """Those that everybody tries first: some thirty thousand, in lower case, from lists of leaked ones."""
-    from zxcvbn.frequency_lists import FREQUENCY_LISTS
+    from zxcvbn.frequency_lists import FREQUENCY_LISTS  # half a megabyte that only new passwords need
 
     return frozenset(FREQUENCY_LISTS["passwords"])
 

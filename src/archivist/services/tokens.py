@@ -82,7 +82,7 @@ class Tokens:
         found = await codes.by_digest(control, secrets.digest(code)) if secrets.is_a("code", code) else None
         if found is None:
             raise Rejected("invalid_grant", SPENT)
-        right = found.client == client.digest and found.redirect_uri == redirect_uri
+        right = client.is_named(found.client) and found.redirect_uri == redirect_uri
         if not right or not proves(verifier, found.challenge):
             await self._count_failure(control, found)
             raise Rejected("invalid_grant", SPENT)
@@ -109,7 +109,7 @@ class Tokens:
         """
         control = await self.stores.control()
         found = await stored.by_digest(control, secrets.digest(token)) if secrets.is_a("refresh", token) else None
-        if found is None or found.kind != "refresh" or found.client != client.digest or found.ended is not None:
+        if found is None or found.kind != "refresh" or not client.is_named(found.client) or found.ended is not None:
             raise Rejected("invalid_grant", STALE)
         now = self.now()
         if now >= found.expires:
@@ -136,7 +136,7 @@ class Tokens:
         if not (secrets.is_a("refresh", token) or secrets.is_a("access", token)):
             return
         found = await stored.by_digest(control, secrets.digest(token))
-        if found is not None and found.client == client.digest and found.ended is None:
+        if found is not None and client.is_named(found.client) and found.ended is None:
             await self._end_family(control, found, client, "token revoked", outcome="done")
 
     async def _first_pair(

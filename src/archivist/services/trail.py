@@ -9,11 +9,11 @@ from archivist.domain.access import Principal, require_administrator, require_pe
 from archivist.domain.audit import Entry, entry
 from archivist.domain.errors import InvalidArgument, NotFound
 from archivist.domain.ids import CONTROL, VaultId, is_uuid
+from archivist.domain.uses import Use
 from archivist.services.entering import role_now
 from archivist.storage import audit, uses
 from archivist.storage.database import Database
 from archivist.storage.stores import Stores
-from archivist.storage.uses import Use
 
 PAGE = 50
 

@@ -1,7 +1,6 @@
 """How often a connection or key did what: counts and moments, in the control database."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -9,31 +8,10 @@ import sqlalchemy as sa
 
 from archivist.domain.ids import VaultId
 from archivist.domain.times import micros, moment
+from archivist.domain.uses import Seen, Use
 from archivist.storage.database import Database, Write
 from archivist.storage.schema_people import uses
 from archivist.storage.shapes import Shape
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
-    """What one credential did how often. outcome: `done`, or the code of the refusal."""
-
-    vault: VaultId
-    credential: str
-    operation: str
-    outcome: str
-    count: int
-    first: datetime
-    last: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """First and last use of a credential, for whatever it was."""
-
-    first: datetime
-    last: datetime
-
 
 _SHAPE = Shape(of=Use, times=("first", "last"))
 _KEY = ("vault", "credential", "operation", "outcome")

@@ -161,7 +161,7 @@ async def test_an_unknown_tool_is_an_error_of_the_protocol_not_a_challenge():
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, -32602)
 
 
-@pytest.mark.parametrize(("raised", "status"), [(RateLimited("slower"), 429), (Unavailable("later"), 503)])
+@pytest.mark.parametrize(("raised", "status"), [(RateLimited("slower", 3), 429), (Unavailable("later"), 503)])
 async def test_a_key_check_that_cannot_be_made_is_no_401(raised, status):
     async def refuse(_key: str) -> None:
         raise raised
