@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 from archivist.domain.access import ALL_SCOPES, LOCAL_OWNER, Principal, Scope
 from archivist.domain.ids import CONTROL, uuid7
-from archivist.domain.roles import CAPS
 from archivist.domain.times import utc_now
 from archivist.embedders.builtin import BuiltinEmbedder
 from archivist.embedders.embedder import Embedder
@@ -18,6 +17,7 @@ from archivist.embedders.http import HttpEmbedder
 from archivist.embedders.none import NoEmbedder
 from archivist.fetching.cached import CachedDocuments
 from archivist.fetching.documents import GuardedFetch
+from archivist.fetching.provider import Provider
 from archivist.search.entries import Entries
 from archivist.search.indexes import Indexes
 from archivist.search.keyword.sqlite_fts5 import SqliteFts5
@@ -32,7 +32,10 @@ from archivist.services.factors import Factors
 from archivist.services.keys import Keys
 from archivist.services.members import Members
 from archivist.services.memories import Memories
-from archivist.services.passwords import Passwords, common_passwords
+from archivist.services.outside import Outside
+from archivist.services.passwords import Hashing, Passwords, common_passwords
+from archivist.services.people import People
+from archivist.services.sealing import Sealing
 from archivist.services.search import Search
 from archivist.services.sign_in import SignIn
 from archivist.services.status import Statuses
@@ -42,6 +45,7 @@ from archivist.services.trail import Trail
 from archivist.services.transfer import Transfer
 from archivist.services.vaults import Vaults
 from archivist.settings import Settings
+from archivist.storage.keyring import FILE as KEY_FILE
 from archivist.storage.keyring import Keyring
 from archivist.storage.sqlite.stores import SqliteStores
 from archivist.storage.stores import Stores
@@ -62,7 +66,9 @@ class App:
     accounts: Accounts
     sign_in: SignIn
     factors: Factors
+    outside: Outside
     members: Members
+    people: People
     clients: Clients
     authorizations: Authorizations
     tokens: Tokens
@@ -83,6 +89,7 @@ class App:
     tidying: Tidying
     embedder: Embedder
     stores: Stores
+    sealing: Sealing
     keyring: Keyring
     passwords: Passwords
     documents: CachedDocuments
@@ -121,12 +128,14 @@ class App:
     ) -> Principal:
         """The owner of this computer's data, in the vault of that name, or in the personal one if none is named.
 
+        As anybody else they have at most what their role in that vault allows.
+
         Raises:
-            NotFound: there is no vault of that name.
+            NotFound: there is no vault of that name, or their account is disabled.
         """
         found = await (self.vaults.personal(OWNER) if vault is None else self.vaults.named(OWNER, vault))
-        role = (await self.vaults.roles(OWNER))[found.id]
-        return Principal(LOCAL_OWNER, found.id, scopes & CAPS[role], by, "local", administrator=by == "cli")
+        who = Principal(LOCAL_OWNER, found.id, scopes, by, "local", administrator=by == "cli")
+        return await self.entering.again(who)
 
 
 def build(
@@ -153,16 +162,24 @@ def _embedder(settings: Settings, progress: Callable[[str], None], *, lazy: bool
     return HttpEmbedder(settings.embedder, settings.embedder_model, settings.embedder_key)
 
 
-def assemble(stores: Stores, embedder: Embedder, now: Callable[[], datetime], settings: Settings) -> App:
-    """The services over given stores and embedder."""
+def assemble(
+    stores: Stores,
+    embedder: Embedder,
+    now: Callable[[], datetime],
+    settings: Settings,
+    *,
+    hashing: Hashing | None = None,
+) -> App:
+    """The services over given stores and embedder. hashing: what checking a password costs, if not the usual."""
     new_id = partial(_new_id, now)
     keywords = SqliteFts5()
     entries = Entries(keywords)
     embedding, erasing = Embedding(stores, embedder, entries, now), Erasing(stores)
     vaults, counting = Vaults(stores, now, new_id), Counting(stores, now, new_id)
     return App(
-        **_doors(stores, now, new_id, settings),
+        **_doors(stores, now, new_id, settings, Passwords(hashing)),
         members=Members(stores, now, new_id),
+        people=People(stores, now),
         connections=Connections(stores, now, new_id),
         entering=Entering(stores, now),
         trail=Trail(stores, now, new_id),
@@ -183,7 +200,9 @@ def assemble(stores: Stores, embedder: Embedder, now: Callable[[], datetime], se
     )
 
 
-def _doors(stores: Stores, now: Callable[[], datetime], new_id: Callable[[], str], settings: Settings) -> "_Doors":
+def _doors(
+    stores: Stores, now: Callable[[], datetime], new_id: Callable[[], str], settings: Settings, passwords: Passwords
+) -> "_Doors":
     """What people and apps come in by."""
     host = urlsplit(settings.origin).hostname or ""
     policy = Policy(
@@ -193,8 +212,7 @@ def _doors(stores: Stores, now: Callable[[], datetime], new_id: Callable[[], str
         allowed=frozenset(settings.document_hosts),
         denied=frozenset(settings.denied_hosts),
     )
-    keyring, passwords = Keyring(settings.data / "server.key", now), Passwords()
-    throttling = Throttling(now, new_id)
+    keyring, throttling = Keyring(settings.data / KEY_FILE, now), Throttling(now, new_id)
     factors = Factors(stores, keyring, now, new_id)
     documents = CachedDocuments(GuardedFetch(own_host=host), policy.schemes, now)
     clients = Clients(stores, documents, throttling, policy, host, now, new_id)
@@ -205,10 +223,18 @@ def _doors(stores: Stores, now: Callable[[], datetime], new_id: Callable[[], str
         clients=clients,
         authorizations=Authorizations(stores, clients, settings.origins, settings.require_resource, now, new_id),
         tokens=Tokens(stores, policy, settings.origins, now, new_id),
+        outside=Outside(stores, _provider(settings, now), keyring, settings.origin, now, new_id),
+        sealing=Sealing(stores, keyring, now, new_id),
         keyring=keyring,
         passwords=passwords,
         documents=documents,
     )
+
+
+def _provider(settings: Settings, now: Callable[[], datetime]) -> Provider | None:
+    if not settings.provider:
+        return None
+    return Provider(settings.provider, settings.provider_client, settings.provider_secret, now)
 
 
 class _Doors(TypedDict):
@@ -218,6 +244,8 @@ class _Doors(TypedDict):
     clients: Clients
     authorizations: Authorizations
     tokens: Tokens
+    outside: Outside
+    sealing: Sealing
     keyring: Keyring
     passwords: Passwords
     documents: CachedDocuments

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from ipaddress import ip_network
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -15,22 +15,24 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from archivist.domain.errors import ArchivistError
+from archivist.app import OWNER, App
+from archivist.domain.errors import ArchivistError, Unavailable
 from archivist.domain.toolsets import PATHS
 from archivist.http.site import LOOPBACK_NAMES, Site
 from archivist.mcp import vault
 from archivist.mcp.call import Call
 from archivist.mcp.entry import Access, Entry
 from archivist.mcp.step_up import StepUp
+from archivist.oauth.replies import refused
 from archivist.oauth.routes import oauth_routes
 from archivist.rest.keys import key_routes
 from archivist.settings import Settings
+from archivist.web.rendering import page
 from archivist.web.routes import page_routes
 
-if TYPE_CHECKING:  # it comes as a value; importing it here would only fix the order in which modules load
-    from archivist.app import App
-
 _HTTP_PORT = 80
+BEFORE_SET_UP = ("/health", "/.well-known/", "/mcp", "/static/", "/set-up/", "/v1/", "/api/v1/")
+"""How the addresses begin that answer before there is an account: keys work then, for whoever runs the server."""
 
 
 def asgi(app: App, settings: Settings, log: Callable[[Access], None] | None = None) -> ASGIApp:
@@ -98,6 +100,7 @@ class Door:
 
 def plain_routes(app: App, site: Site, settings: Settings) -> Starlette:
     """Health, sign-in, pages, and a readable answer for everything else."""
+    first_run = FirstRun(app)
 
     async def health(_request: Request) -> Response:
         try:
@@ -106,15 +109,42 @@ def plain_routes(app: App, site: Site, settings: Settings) -> Starlette:
             return JSONResponse({"status": "unavailable", "detail": exc.detail}, 503)
         return JSONResponse({"status": "ok"})
 
+    routes = [
+        Route("/health", health),
+        *oauth_routes(app, site, settings),
+        *key_routes(app, site),
+        *page_routes(app, site, settings),
+    ]
     return Starlette(
-        routes=[
-            Route("/health", health),
-            *oauth_routes(app, site, settings),
-            *key_routes(app, site),
-            *page_routes(app, site, settings),
-        ],
+        routes=[first_run.behind(route) for route in routes],
         exception_handlers={HTTPException: _not_served, Exception: _failed},
     )
+
+
+class FirstRun:
+    """Until there is an account, pages and the endpoints of apps say how to make the first one, and do nothing else."""
+
+    def __init__(self, app: App) -> None:
+        self._app, self._over = app, False
+
+    def behind(self, route: Route) -> Route:
+        """The route, closed until then unless it is one of those that need no account."""
+        if route.path.startswith(BEFORE_SET_UP):
+            return route
+
+        async def answer(request: Request) -> Response:
+            try:
+                self._over = self._over or await self._app.accounts.is_set_up(OWNER)
+            except ArchivistError as exc:
+                return page("error", exc.status, me=None, reason=None, retry_after=None)
+            if self._over:
+                answered: Response = await route.endpoint(request)
+                return answered
+            if "OPTIONS" in (route.methods or ()):  # programs call it
+                return refused(Unavailable("this server is not set up yet; whoever runs it makes the first account"))
+            return page("error", 503, me=None, reason="no_set_up", retry_after=None)
+
+        return Route(route.path, answer, methods=list(route.methods or ()))
 
 
 async def _not_served(_request: Request, exc: Exception) -> Response:

@@ -1,8 +1,9 @@
 """What subcommands share: their options, and an open App for the time of a command."""
 
+import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractContextManager, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from archivist.app import App
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 class Progress(Protocol):
@@ -96,6 +98,16 @@ async def opened(settings: Settings, *, reading: bool = False) -> AsyncIterator[
         yield app
     finally:
         await app.close()
+
+
+def within(settings: Settings, act: Callable[["App"], Awaitable[T]], *, reading: bool = True) -> T:
+    """What `act` gives, done within the services while they are open; `reading` as for `opened`."""
+
+    async def run() -> T:
+        async with opened(settings, reading=reading) as app:
+            return await act(app)
+
+    return asyncio.run(run())
 
 
 def bar(label: str, length: int) -> AbstractContextManager[Progress]:

@@ -22,7 +22,8 @@ INERT = timedelta(milliseconds=800)
 FAILURES = 3
 """So many wrong attempts spend a code."""
 
-Reason = Literal["", "revoked", "reused", "replaced", "member", "user", "client", "vault", "operator"]
+Reason = Literal["", "revoked", "signed_off", "reused", "membership", "blocked", "vault", "administrator"]
+"""revoked: by its person. signed_off: by the app. reused: a spent token was shown once more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

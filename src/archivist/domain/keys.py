@@ -34,8 +34,11 @@ SHOWN = 9
 """How many first characters of a key may be shown later; the six that are random say nothing about the rest."""
 
 
-Kind = Literal["memory", "account"]
-"""memory: opens its vault. account: only mints keys for a product's users, a vault for each; it opens none itself."""
+Kind = Literal["memory", "account", "minted"]
+"""memory: opens its vault. account: only mints keys for a product's users, a vault for each; it opens none itself.
+
+minted: made by an account key; it opens its vault as any other.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

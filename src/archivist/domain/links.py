@@ -14,6 +14,7 @@ LIFE: dict[Kind, timedelta] = {
     "invitation": timedelta(hours=72),
     "recovery": timedelta(minutes=30),
 }
+GONE = "this link was used already or has expired; ask for a new one"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,5 +40,5 @@ def usable(link: Link | None, kind: Kind, now: datetime) -> Link:
         NotFound: there is none, it is of another kind, used, or expired; all of these are told alike.
     """
     if link is None or link.kind != kind or link.used is not None or now >= link.expires:
-        raise NotFound("this link was used already or has expired; ask for a new one")
+        raise NotFound(GONE)
     return link

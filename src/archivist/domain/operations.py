@@ -3,7 +3,8 @@
 An operation that is missing here is refused to all.
 """
 
-from archivist.domain.access import Principal, Scope, authorise
+from archivist.domain.access import Credential, Principal, Scope, authorise
+from archivist.domain.errors import InsufficientScope
 
 SCOPES: dict[str, Scope] = {
     "store_memory": Scope.WRITE,
@@ -19,7 +20,18 @@ SCOPES: dict[str, Scope] = {
     "import": Scope.WRITE,
 }
 
+FORMS: dict[str, Credential] = {
+    "keys mint": "account",
+    "keys minted": "account",
+    "keys unmint": "account",
+}
+"""What no scope gives, but one form of credential alone does."""
+
 
 def permit(who: Principal, operation: str) -> None:
     """Raises InsufficientScope unless `who` may do `operation`; KeyError for an operation without a row."""
-    authorise(who, SCOPES[operation])
+    form = FORMS.get(operation)
+    if form is None:
+        authorise(who, SCOPES[operation])
+    elif who.credential != form:
+        raise InsufficientScope("this needs an account key, which does nothing else; no scope gives it")

@@ -1,6 +1,7 @@
 """People who sign in: their names, what a password must be, and what is kept of them."""
 
 import hashlib
+import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,6 +12,15 @@ from archivist.domain.limits import PASSWORD_BYTES, PASSWORD_LENGTH, USER_NAME_L
 from archivist.domain.vaults import folded
 
 PRODUCT_NAMES = ("archivist", "memory", "memories")
+
+_ALIKE = frozenset({"LATIN", "CYRILLIC", "GREEK", "COPTIC", "ARMENIAN", "CHEROKEE"})
+"""Scripts whose letters pass for each other's. A name keeps to one of them; with any other script they may stand."""
+
+_TWINS = str.maketrans(
+    "авсеԁһіјкмнорԛѕтуѵԝхαβεζηικμνορτυχγ",
+    "abcedhijkmhopqstyvwxabezhikmnoptyxy",
+)
+"""Letters of Cyrillic and Greek, in lower case, that look in either case like one of Latin, and that one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,17 +41,19 @@ def checked_name(name: str) -> str:
     """The name without surrounding blanks.
 
     Raises:
-        InvalidArgument: empty, too long, or with characters that a list cannot show.
+        InvalidArgument: empty, too long, with characters that a list cannot show, or of scripts that look alike.
     """
     name = name.strip()
     if not 1 <= len(name) <= USER_NAME_LENGTH or not name.isprintable():
         raise InvalidArgument("name", f"must be 1..{USER_NAME_LENGTH} printable characters")
+    if len(_scripts(name) & _ALIKE) > 1:
+        raise InvalidArgument("name", "mixes alphabets whose letters look alike; use one of them")
     return name
 
 
 def name_digest(name: str) -> str:
-    """By which names are told apart: equal for spellings that differ in case, width or composition only."""
-    return hashlib.sha256(folded(name).encode("utf-8", "surrogatepass")).hexdigest()
+    """By which names are told apart: equal for those that differ in case, width or composition, or that look alike."""
+    return hashlib.sha256(folded(name).translate(_TWINS).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def checked_password(password: str, name: str, host: str, common: Collection[str]) -> str:
@@ -63,6 +75,12 @@ def checked_password(password: str, name: str, host: str, common: Collection[str
 def is_too_long(password: str) -> bool:
     """Whether no account can have this password, so that hashing it would only cost time."""
     return len(password) > PASSWORD_LENGTH[1] or len(password.encode("utf-8", "replace")) > PASSWORD_BYTES
+
+
+def _scripts(name: str) -> set[str]:
+    """The first words of what Unicode calls the letters, which of the alphabets is the script's name."""
+    letters = [letter for letter in unicodedata.normalize("NFKC", name) if letter.isalpha()]
+    return {unicodedata.name(letter, "").partition(" ")[0] for letter in letters}
 
 
 def _is_a_name(password: str, names: Collection[str]) -> bool:

@@ -79,12 +79,12 @@ async def serve(
 
 
 class Opening:
-    """The services and who asks of them, made ready once."""
+    """The services, made ready once, and who asks of them: with the rights that they have at each request."""
 
     def __init__(self, build: Callable[[], App], local: Callable[[App], Awaitable[Principal]]) -> None:
         self._build, self._local = build, local
         self._app: App | None = None
-        self._call: Call | None = None
+        self._who: Principal | None = None
         self._opening = anyio.Lock()
 
     async def __call__(self) -> Call:
@@ -92,11 +92,11 @@ class Opening:
         async with self._opening:
             if self._app is None:
                 self._app = await to_thread.run_sync(self._build)
-            if self._call is None:
+            if self._who is None:
                 who = await self._local(self._app)  # first: it can fail, and an app is started only once
                 await self._app.start()
-                self._call = Call(self._app, who)
-        return self._call
+                self._who = who
+        return Call(self._app, await self._app.entering.again(self._who))
 
     async def close(self) -> None:
         """Let go of what was opened."""

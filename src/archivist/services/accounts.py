@@ -10,15 +10,30 @@ from archivist.domain.access import LOCAL_OWNER, Principal, require_administrato
 from archivist.domain.audit import Entry, entry
 from archivist.domain.errors import Conflict, InvalidArgument, NotFound, Unauthenticated
 from archivist.domain.ids import CONTROL, UserId, VaultId
-from archivist.domain.links import LIFE, Kind, Link, usable
+from archivist.domain.links import GONE, LIFE, Kind, Link, usable
 from archivist.domain.users import User
+from archivist.domain.vaults import Vault
 from archivist.services import acts, endings
 from archivist.services.passwords import Passwords
+from archivist.storage import vaults
 from archivist.storage.database import Database, Write
 from archivist.storage.people import links, sessions, users
 from archivist.storage.stores import Stores
 
 NO_ONE, NOWHERE = UserId(""), VaultId("")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invitation:
+    """A link that leads to an account: to the one of `user` if it was made for them, into `vault` if that is named.
+
+    maker: who made it; "" is whoever runs the server.
+    """
+
+    link: Link
+    user: User | None
+    vault: Vault | None
+    maker: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +68,25 @@ class Accounts:
         """
         control = await self.stores.control()
         found = usable(await links.find(control, secrets.digest(link)), kind, self.now())
-        return found, await users.find(control, found.user) if found.user else None
+        user = await users.find(control, found.user) if found.user else None
+        if found.user and (user is None or user.disabled is not None):
+            raise NotFound(GONE)
+        return found, user
+
+    async def invitation(self, link: str) -> Invitation:
+        """What an invitation leads to.
+
+        Raises:
+            NotFound: as `opened`; also if its vault is gone, or its maker may not invite any more.
+        """
+        found, user = await self.opened(link, "invitation")
+        control = await self.stores.control()
+        await endings.joining(control, found, NO_ONE, self.now())
+        vault = await vaults.find(control, found.into_vault) if found.into_vault else None
+        if found.into_vault and vault is None:
+            raise NotFound(GONE)
+        maker = await users.find(control, found.maker)
+        return Invitation(link=found, user=user, vault=vault, maker=maker.name if maker else "")
 
     async def set_up(self, link: str, name: str, password: str) -> User:
         """The first account: administrator, and owner of what is there. Of many at once, one is made.
@@ -70,7 +103,7 @@ class Accounts:
         try:
             await control.apply([*log, links.use(found.digest, self.now()), users.insert(user)])
         except Conflict:
-            raise NotFound("this link was used already or has expired; ask for a new one") from None
+            raise NotFound(GONE) from None
         return user
 
     async def create(self, who: Principal, name: str, *, administrator: bool = False) -> tuple[User, str]:
@@ -96,6 +129,11 @@ class Accounts:
         except Conflict:
             raise _taken() from None
         return user, await self._link(who, control, "invitation", user=user.id)
+
+    async def invite(self, who: Principal) -> str:
+        """The secret of a link by which one person makes an account of their own."""
+        require_administrator(who)
+        return await self._link(who, await self.stores.control(), "invitation")
 
     async def join(self, link: str, name: str, password: str) -> User:
         """The account of somebody invited; of one that was made for them it sets the password.
@@ -123,7 +161,7 @@ class Accounts:
         except Conflict:
             if await users.named(control, user.name) is not None and known is None:
                 raise _taken() from None
-            raise NotFound("this link was used already or has expired; ask for a new one") from None
+            raise NotFound(GONE) from None
         return user
 
     async def accept(self, who: Principal, link: str) -> Link:
@@ -169,7 +207,7 @@ class Accounts:
         control = await self.stores.control()
         found, user = await self.opened(link, "recovery")
         if user is None:
-            raise NotFound("this link was used already or has expired; ask for a new one")
+            raise NotFound(GONE)
         hashed = await self._hashed(password, user.name)
         now = self.now()
         act = _by(user.id, found.id, self.new_id(), now, "password recovered")
@@ -178,7 +216,7 @@ class Accounts:
         try:
             await control.apply([*log, *changed, sessions.end_all(user.id)])
         except Conflict:
-            raise NotFound("this link was used already or has expired; ask for a new one") from None
+            raise NotFound(GONE) from None
         return user
 
     async def change_password(self, who: Principal, old: str, new: str) -> None:
@@ -198,10 +236,41 @@ class Accounts:
         kept = sessions.end_all(user.id, who.credential_id)
         await control.apply([*await acts.written(control, act, "user"), users.set_password(user.id, hashed), kept])
 
+    async def require_good(self, who: Principal, password: str) -> None:
+        """Raises InvalidArgument: this cannot be the new password of the person who asks."""
+        require_person(who)
+        rules.checked_password(password, (await self.me(who)).name, self.host, self.common())
+
+    async def rename(self, who: Principal, name: str) -> User:
+        """Change one's own name, which one signs in with.
+
+        Raises:
+            InvalidArgument: it is outside its rules.
+            Conflict: somebody else has that name, however it is spelt.
+        """
+        require_person(who)
+        control = await self.stores.control()
+        user = replace(await self.me(who), name=rules.checked_name(name))
+        act = entry(who, self.new_id(), self.now(), "users rename", target=user.id, vault=CONTROL)
+        try:
+            await control.apply([*await acts.written(control, act, "user"), users.rename(user.id, user.name)])
+        except Conflict:
+            raise _taken() from None
+        return user
+
     async def list(self, who: Principal) -> Sequence[User]:
         """Everybody, oldest first."""
         require_administrator(who)
         return await users.everybody(await self.stores.control())
+
+    async def named(self, who: Principal, name: str) -> User:
+        """The account of that name.
+
+        Raises:
+            NotFound: nobody has it.
+        """
+        require_administrator(who)
+        return await self._named(await self.stores.control(), name)
 
     async def me(self, who: Principal) -> User:
         """The account of the person who asks.

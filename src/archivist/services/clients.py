@@ -193,7 +193,7 @@ class Clients:
         action = "clients block" if blocked else "clients unblock"
         act = entry(who, self.new_id(), now, action, target=client.digest, vault=CONTROL)
         theirs = [grant for grant in await grants.alive(control) if blocked and client.is_named(grant.client)]
-        gone = [write for grant in theirs for write in endings.ending(grant, now, "client")]
+        gone = [write for grant in theirs for write in endings.ending(grant, now, "blocked")]
         changed = stored.set_blocked(client.digest, now if blocked else None)
         await control.apply([*await acts.written(control, act, "client"), changed, *gone])
         return replace(client, blocked=now if blocked else None)

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from archivist.domain.access import Principal, require_administrator, require_person
 from archivist.domain.audit import entry
-from archivist.domain.errors import Conflict, NotFound
+from archivist.domain.errors import Conflict, NotFound, Unavailable
 from archivist.domain.grants import Grant, Reason
 from archivist.domain.ids import CONTROL, UserId, VaultId
 from archivist.domain.keys import Key
@@ -16,6 +16,12 @@ from archivist.storage import grants, keys, uses
 from archivist.storage.database import Database, Write
 from archivist.storage.people import sessions, users
 from archivist.storage.stores import Stores
+
+TRIES = 5
+
+
+TOLD = timedelta(days=30)
+"""For so long a person is told that a connection ended because a token of it was in the wrong hands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +52,11 @@ class Which:
             and (self.until is None or made < self.until)
         )
 
+    @property
+    def named(self) -> str:
+        """The id of whom or what it is about, for the audit trail; "" if only a time, or everything, is meant."""
+        return self.user or self.client or self.vault or ""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
@@ -65,10 +76,11 @@ class Connections:
     new_id: Callable[[], str]
 
     async def list(self, who: Principal) -> Sequence[Connection]:
-        """Those of this person that have not ended, the last allowed first."""
+        """Those of this person that have not ended, the last allowed first; then those that ended of misuse lately."""
         require_person(who)
         control = await self.stores.control()
-        found = await grants.of_user(control, who.user)
+        misused = await grants.reused(control, who.user, self.now() - TOLD)
+        found = [*await grants.of_user(control, who.user), *misused]
         return [Connection(grant, await uses.seen(control, grant.vault, grant.id)) for grant in found]
 
     async def find(self, who: Principal, id: str) -> Connection:
@@ -90,21 +102,54 @@ class Connections:
         control, now = await self.stores.control(), self.now()
         act = entry(who, self.new_id(), now, "connections end", target=grant.id, vault=grant.vault)
         log = await acts.written(control, act, "grant", op="delete")
-        try:
-            await control.apply([*log, *endings.ending(grant, now, "revoked")])
-        except Conflict:
-            raise NotFound("that connection has ended already") from None
+        await _ended(control, [*log, *endings.ending(grant, now, "revoked")])
 
-    async def end_all(self, who: Principal, which: Which) -> Ended:
-        """The operator's kill switch: connections, keys and sessions that are meant, all at once."""
+    async def everybody(self, who: Principal, user: UserId | None = None) -> Sequence[Connection]:
+        """Those of all people, or of one, that have not ended, the last allowed first: for whoever runs the server."""
+        require_administrator(who)
+        control = await self.stores.control()
+        found = await (grants.alive(control) if user is None else grants.of_user(control, user))
+        return [Connection(grant, await uses.seen(control, grant.vault, grant.id)) for grant in found]
+
+    async def cut(self, who: Principal, id: str) -> Grant:
+        """End a connection of anybody's: for whoever runs the server.
+
+        Raises:
+            NotFound: there is no connection of that id, or it has ended.
+        """
         require_administrator(who)
         control, now = await self.stores.control(), self.now()
+        for grant in await grants.alive(control):
+            if grant.id == id:
+                act = entry(who, self.new_id(), now, "connections end", target=grant.id, vault=grant.vault)
+                log = await acts.written(control, act, "grant", op="delete")
+                await _ended(control, [*log, *endings.ending(grant, now, "administrator")])
+                return grant
+        raise NotFound("no connection with that id; `archivist connections list` shows them")
+
+    async def end_all(self, who: Principal, which: Which) -> Ended:
+        """The operator's kill switch: connections, keys and sessions that are meant, all at once.
+
+        Raises:
+            Unavailable: others end the same things at the same time; nothing was ended by this.
+        """
+        require_administrator(who)
+        control = await self.stores.control()
+        for _ in range(TRIES):
+            try:
+                return await self._end_all(who, control, which)
+            except Conflict:
+                continue  # something of it ended meanwhile: what is left is looked up anew
+        raise Unavailable("others end the same at this moment; try again")
+
+    async def _end_all(self, who: Principal, control: Database, which: Which) -> Ended:
+        now = self.now()
         meant = [g for g in await grants.alive(control) if which.takes(g.created, g.user, g.vault, g.client)]
         cut_keys = await self._keys(control, which) if which.client is None else ()
         cut_sessions = await self._sessions(control, which) if which.client is None and which.vault is None else ()
         ended = Ended(connections=len(meant), keys=len(cut_keys), sessions=len(cut_sessions))
         count = ended.connections + ended.keys + ended.sessions
-        act = entry(who, self.new_id(), now, "end all", target=which.user or "", count=count, vault=CONTROL)
+        act = entry(who, self.new_id(), now, "end all", target=which.named, count=count, vault=CONTROL)
         log = await acts.written(control, act, "grant", op="delete", id=act.target or CONTROL)
         writes: list[Write] = [write for g in meant for write in endings.ending(g, now, _reason(which))]
         writes += [keys.revoke(key.vault, key.id, now) for key in cut_keys]
@@ -123,5 +168,12 @@ class Connections:
         return [one.digest for one in found if which.takes(one.created, one.user, CONTROL)]
 
 
+async def _ended(control: Database, writes: Sequence[Write]) -> None:
+    try:
+        await control.apply(writes)
+    except Conflict:
+        raise NotFound("that connection has ended already") from None
+
+
 def _reason(which: Which) -> Reason:
-    return "user" if which.user else "client" if which.client else "vault" if which.vault else "operator"
+    return "blocked" if which.client else "vault" if which.vault and not which.user else "administrator"

@@ -9,7 +9,7 @@ from archivist.domain import keys as key_rules
 from archivist.domain import secrets
 from archivist.domain.access import Principal
 from archivist.domain.changes import Head
-from archivist.domain.errors import Unauthenticated
+from archivist.domain.errors import InsufficientScope, NotFound, Unauthenticated
 from archivist.domain.grants import Token
 from archivist.domain.ids import CONTROL, UserId, VaultId
 from archivist.domain.keys import Key
@@ -48,6 +48,7 @@ class Entering:
     now: Callable[[], datetime]
     _keys: _Ready[tuple[Key, Role]] = field(default_factory=_Ready)
     _tokens: _Ready[tuple[Token, Standing]] = field(default_factory=_Ready)
+    _roles: _Ready[Role] = field(default_factory=_Ready)
 
     async def authenticate(self, presented: str, toolset: Toolset) -> Principal:
         """The caller behind a credential, at the address of one tool set.
@@ -75,6 +76,24 @@ class Entering:
         if who.credential != "account":
             raise Unauthenticated("this needs an account key; `archivist keys create --kind account` makes one")
         return who
+
+    async def again(self, who: Principal) -> Principal:
+        """The same caller on this computer, with no more than what their role in the vault allows now.
+
+        Raises:
+            NotFound: they are not in that vault (any more), or their account is disabled.
+        """
+        if who.credential not in ("cli", "stdio"):
+            raise InsufficientScope("only callers on this computer come without a credential")
+        control = await self.stores.control()
+        ready = self._roles.at((await heads.read(control, CONTROL)).head)
+        role = ready.get(who.vault + who.user)
+        if role is None:
+            role = await role_now(control, who.vault, who.user)
+            if role is None:
+                raise NotFound("you are not in this vault any more, or your account is disabled; see `archivist users`")
+            ready[who.vault + who.user] = role
+        return who.narrowed(CAPS[role])
 
     async def _by_token(self, control: Database, head: Head, presented: str, toolset: Toolset) -> Principal:
         ready, digest = self._tokens.at(head), secrets.digest(presented)

@@ -53,8 +53,17 @@ class Factors:
         """A new secret, shown so that an app can take it up; nothing is stored yet."""
         require_person(who)
         secret = pyotp.random_base32()
-        uri = pyotp.TOTP(secret).provisioning_uri(name=name, issuer_name=ISSUER)
-        return Offer(secret=secret, uri=uri, sealed=self.keyring.seal(_PURPOSE, [who.user, secret]))
+        return Offer(secret=secret, uri=_uri(secret, name), sealed=self.keyring.seal(_PURPOSE, [who.user, secret]))
+
+    async def offered(self, who: Principal, name: str, sealed: str) -> Offer:
+        """The offer that was made before, to be shown again.
+
+        Raises:
+            NotFound: it is too old, or somebody else's.
+        """
+        require_person(who)
+        secret = self._offered(who, sealed)
+        return Offer(secret=secret, uri=_uri(secret, name), sealed=sealed)
 
     async def accept(self, who: Principal, sealed: str, code: str, *, keep: str) -> Sequence[str]:
         """Put the offered factor in force, for a first right code; the recovery codes, shown once.
@@ -66,25 +75,41 @@ class Factors:
             InvalidArgument: the code is wrong.
         """
         require_person(who)
-        user, secret = self.keyring.open(_PURPOSE, sealed, _OFFER)
-        if user != who.user:
-            raise NotFound("this page is too old; load it again")
+        secret = self._offered(who, sealed)
         step = self._step(secret, code)
         if step is None:
             raise InvalidArgument("code", "is not the one that the app shows now; check its clock")
-        codes = [_recovery_code() for _ in range(RECOVERY_CODES)]
+        codes = _recovery_codes()
         kept = self.keyring.seal(_PURPOSE, [who.user, secret])
         await self._apply(
             who,
             "factor set",
             [
                 users.set_factor(who.user, kept, step),
-                users.drop_recovery_codes(who.user),
-                users.insert_recovery_codes(who.user, [digest(_bare(one)) for one in codes]),
+                *_in_place_of_all(who, codes),
                 sessions.end_all(who.user, keep),
             ],
         )
         return codes
+
+    async def renew_codes(self, who: Principal) -> Sequence[str]:
+        """New recovery codes in place of all that were there, shown once.
+
+        Raises:
+            NotFound: there is no second factor that they could stand in for.
+        """
+        require_person(who)
+        user = await users.find(await self.stores.control(), who.user)
+        if user is None or not user.factor:
+            raise NotFound("there is no second factor; set it up first")
+        codes = _recovery_codes()
+        await self._apply(who, "recovery codes", _in_place_of_all(who, codes))
+        return codes
+
+    async def codes_left(self, who: Principal) -> int:
+        """How many recovery codes are not used up."""
+        require_person(who)
+        return await users.recovery_codes_left(await self.stores.control(), who.user)
 
     async def remove(self, who: Principal, *, keep: str = "") -> None:
         """No second factor any more; all sessions but the one with the id `keep` end."""
@@ -107,6 +132,12 @@ class Factors:
             raise NotFound("the code is wrong")
         return users.use_step(user.id, step)
 
+    def _offered(self, who: Principal, sealed: str) -> str:
+        user, secret = self.keyring.open(_PURPOSE, sealed, _OFFER)
+        if user != who.user:
+            raise NotFound("this page is too old; load it again")
+        return str(secret)
+
     def _step(self, secret: str, code: str) -> int | None:
         """The time step that `code` belongs to."""
         present = int(self.now().timestamp()) // STEP_SECONDS
@@ -126,10 +157,19 @@ class Factors:
             raise NotFound("this account is gone") from None
 
 
-def _recovery_code() -> str:
-    """`abcde-fghjk`: 49 random bits; ten tries an hour guess it in no lifetime."""
-    letters = "".join(random.choice(_LETTERS) for _ in range(10))
-    return f"{letters[:5]}-{letters[5:]}"
+def _uri(secret: str, name: str) -> str:
+    return pyotp.TOTP(secret).provisioning_uri(name=name, issuer_name=ISSUER)
+
+
+def _recovery_codes() -> Sequence[str]:
+    """Such as `abcde-fghjk`: 49 random bits; ten tries an hour guess one in no lifetime."""
+    made = ["".join(random.choice(_LETTERS) for _ in range(10)) for _ in range(RECOVERY_CODES)]
+    return [f"{letters[:5]}-{letters[5:]}" for letters in made]
+
+
+def _in_place_of_all(who: Principal, codes: Sequence[str]) -> Sequence[Write]:
+    digests = [digest(_bare(one)) for one in codes]
+    return [users.drop_recovery_codes(who.user), users.insert_recovery_codes(who.user, digests)]
 
 
 def _bare(code: str) -> str:

@@ -11,6 +11,7 @@ from archivist.domain.changes import Op
 from archivist.domain.errors import Conflict, InsufficientScope, InvalidArgument, NotFound
 from archivist.domain.ids import KeyId, VaultId
 from archivist.domain.keys import Key, Kind
+from archivist.domain.operations import permit
 from archivist.domain.roles import CAPS
 from archivist.domain.uses import Seen
 from archivist.services import acts
@@ -20,6 +21,10 @@ from archivist.storage import keys as stored
 from archivist.storage import uses
 from archivist.storage.database import Database, Write
 from archivist.storage.stores import Stores
+
+READ_WRITE = frozenset({Scope.READ, Scope.WRITE})
+NAMELESS = "New Key"
+"""What a minted key is called for which no name came; its vault gets a name of its own, for these are unique."""
 
 OVERLAP = timedelta(hours=24)
 """For so long the old key goes on working beside the one that takes its place, unless said otherwise."""
@@ -72,36 +77,39 @@ class Keys:
         return key, secret
 
     async def mint(
-        self, who: Principal, *, name: str, vault: VaultId | None, scopes: frozenset[Scope] | None
+        self, who: Principal, *, name: str | None, vault: VaultId | None, scopes: frozenset[Scope] | None
     ) -> tuple[Key, str]:
-        """A key for one user of a product: of a new vault, or of one that this owner has.
+        """A key for one user of a product: of a new vault that is called like it, or of one that this owner has.
+
+        Without `scopes` it may read and write, as far as the account key may hand that on. The vault in which the
+        account key itself is kept is no user's.
 
         Raises:
             InsufficientScope: not an account key, or for more than it may hand on.
+            InvalidArgument: the name is outside its range.
             NotFound: there is no such vault of its owner.
             Conflict: there is a vault of that name.
         """
-        if who.credential != "account":
-            raise InsufficientScope("only an account key makes other keys")
-        granted = who.scopes if scopes is None else scopes
+        permit(who, "keys mint")
+        granted = who.scopes & READ_WRITE if scopes is None else scopes
         if not granted or not granted <= who.scopes:
             raise InsufficientScope("this account key cannot hand on these rights")
-        name, control = rules.checked_name(name), await self.stores.control()
+        called, control = rules.checked_name(NAMELESS if name is None else name), await self.stores.control()
         if vault is None:
-            vault = (await self.vaults.create_for(who, name)).id
-        elif await role_now(control, vault, who.user) != "owner":
+            room = called if name is not None else f"{NAMELESS} {self.new_id()[-12:]}"
+            vault = (await self.vaults.create_for(who, room)).id
+        elif vault == who.vault or await role_now(control, vault, who.user) != "owner":
             raise NotFound("vault_ref: there is no such vault")
         secret = rules.new_secret(read_only=granted == {Scope.READ})
-        key = self._key(replace(who, vault=vault), secret, name, granted)
+        key = self._key(replace(who, vault=vault), secret, called, granted, kind="minted")
         log = await self._log(who, control, key, "keys mint", self.now())
         await control.apply([*log, stored.insert(key)])
         return key, secret
 
     async def minted(self, who: Principal) -> Sequence[Listed]:
-        """The keys of this account key's owner that open the vaults of users, oldest first."""
-        if who.credential != "account":
-            raise InsufficientScope("only an account key lists the keys of a product's users")
-        return [one for one in await self._of(who) if one.key.kind == "memory" and one.key.vault != who.vault]
+        """The keys that account keys of this owner made, oldest first; none that the owner made themselves."""
+        permit(who, "keys minted")
+        return [one for one in await self._of(who) if one.key.kind == "minted"]
 
     async def unmint(self, who: Principal, id: str) -> None:
         """End such a key.
@@ -109,8 +117,7 @@ class Keys:
         Raises:
             NotFound: there is none of that id, or it is revoked already.
         """
-        if who.credential != "account":
-            raise InsufficientScope("only an account key ends the keys of a product's users")
+        permit(who, "keys unmint")
         for one in await self.minted(who):
             if one.key.id == id:
                 await self._revoke(who, one.key)

@@ -24,6 +24,16 @@ from archivist.storage.stores import Stores
 TRIES = 5
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invitation:
+    """An open invitation. by: who made it; empty if they are in the vault no more."""
+
+    id: str
+    role: Role
+    by: str
+    expires: datetime
+
+
 @dataclass(frozen=True, slots=True)
 class Members:
     """The use cases of membership. Administrators of the server have no say in vaults that they are not in."""
@@ -73,6 +83,40 @@ class Members:
         act = entry(who, self.new_id(), now, "members invite", target=link.id, vault=vault)
         await control.apply([*await acts.written(control, act, "link"), links.insert(link)])
         return secret
+
+    async def invitations(self, who: Principal, vault: VaultId) -> Sequence[Invitation]:
+        """The open ones into a vault, oldest first; none for those who could not have made them.
+
+        Raises:
+            NotFound: there is no such vault for this person.
+        """
+        require_person(who)
+        control = await self.stores.control()
+        mine = await self._mine(control, who, vault)
+        names = {one.member.user: one.name for one in await stored.of_vault(control, vault)}
+        now = self.now()
+        return [
+            Invitation(id=link.id, role=link.role, by=names.get(link.maker, ""), expires=link.expires)
+            for link in await links.into(control, vault)
+            if link.role and now < link.expires and may_manage(mine.role, link.role)
+        ]
+
+    async def withdraw(self, who: Principal, vault: VaultId, id: str) -> None:
+        """Take an invitation back.
+
+        Raises:
+            NotFound: there is no such vault for this person, or no such invitation into it that they could have made.
+        """
+        require_person(who)
+        if id not in {one.id for one in await self.invitations(who, vault)}:
+            raise NotFound("no open invitation with that id")
+        control, now = await self.stores.control(), self.now()
+        act = entry(who, self.new_id(), now, "members withdraw", target=id, vault=vault)
+        log = await acts.written(control, act, "link", op="delete")
+        try:
+            await control.apply([*log, links.withdraw(id, now)])
+        except Conflict:
+            raise NotFound("that invitation was used meanwhile") from None
 
     async def set_role(self, who: Principal, vault: VaultId, user: UserId, role: Role) -> None:
         """Raises as `remove` does."""
@@ -133,7 +177,7 @@ class Members:
     async def _connections_end(self, control: Database, vault: VaultId, user: UserId) -> Sequence[Write]:
         now = self.now()
         theirs = [grant for grant in await grants.of_user(control, user) if grant.vault == vault]
-        return [write for grant in theirs for write in endings.ending(grant, now, "member")]
+        return [write for grant in theirs for write in endings.ending(grant, now, "membership")]
 
     async def _mine(self, control: Database, who: Principal, vault: VaultId) -> Member:
         member = await stored.find(control, vault, who.user)

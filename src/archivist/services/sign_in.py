@@ -44,6 +44,21 @@ class Entered:
 
 
 @dataclass(frozen=True, slots=True)
+class _Counted:
+    """What one try was counted under: its account or browser, and as one of its network."""
+
+    subject: str
+    around: str
+    neighbour: str
+
+    async def forgive(self, throttling: Throttling, control: Database) -> None:
+        """It did not fail."""
+        await throttling.forgive(control, self.subject)
+        if self.neighbour:
+            await throttling.take_back(control, self.around, self.neighbour)
+
+
+@dataclass(frozen=True, slots=True)
 class SignIn:
     """The use cases of the door. `now` and `new_id` are given, so that tests decide them."""
 
@@ -73,8 +88,7 @@ class SignIn:
             raise Unauthenticated(WRONG)
         renewed = await self._renewed(user, password)
         entered = await self._enter(control, user, visitor, stage="half" if user.factor else "full", also=renewed)
-        for one in counted:
-            await self.throttling.forgive(control, one)
+        await counted.forgive(self.throttling, control)
         return entered
 
     async def second_factor(self, half: Session, visitor: Visitor, code: str) -> Entered:
@@ -107,11 +121,15 @@ class SignIn:
         Raises:
             Unauthenticated: the account is disabled or gone.
         """
-        control = await self.stores.control()
-        found = await users.find(control, user)
-        if found is None or found.disabled is not None:
-            raise Unauthenticated("this account cannot sign in; ask an administrator of this server")
-        return await self._enter(control, found, visitor, stage="half" if found.factor else "full", action="outside")
+        return await self._vouched(user, visitor, "outside")
+
+    async def by_link(self, user: UserId, visitor: Visitor) -> Entered:
+        """A session of a person who has just set their password by a one-time link; a second factor is still asked for.
+
+        Raises:
+            Unauthenticated: the account is disabled or gone.
+        """
+        return await self._vouched(user, visitor, "link")
 
     async def session(self, secret: str) -> tuple[Session, Principal, User]:
         """The session behind a cookie, who it is, and their account. A half session is told by its stage.
@@ -153,14 +171,38 @@ class SignIn:
             entered = await self._enter(control, user, visitor, stage="full", also=also, action="confirm")
         except (NotFound, Conflict):
             raise Unauthenticated("the code is wrong or was used already") from None
-        for one in counted:
-            await self.throttling.forgive(control, one)
+        await counted.forgive(self.throttling, control)
         return entered
 
     async def sign_out(self, who: Principal, session: Session) -> None:
         """End this session."""
         require_person(who)
         await self._end(who, session, "sign out")
+
+    async def renew(self, who: Principal, session: Session) -> Entered:
+        """The same session under a new secret, now that its person's account opens otherwise; the old one is dead.
+
+        Raises:
+            NotFound: it has ended.
+        """
+        require_person(who)
+        control, secret = await self.stores.control(), secrets.new("session")
+        renewed = replace(session, id=self.new_id(), digest=secrets.digest(secret))
+        act = entry(who, self.new_id(), self.now(), "sessions renew", target=renewed.id, vault=CONTROL)
+        log = await acts.written(control, act, "session")
+        try:
+            await control.apply([*log, sessions.end(session.digest), sessions.insert(renewed)])
+        except Conflict:
+            raise NotFound("that session has ended already") from None
+        return Entered(secret=secret, session=renewed)
+
+    async def end_others(self, who: Principal) -> None:
+        """End every session of this person but the one that asks."""
+        require_person(who)
+        control = await self.stores.control()
+        act = entry(who, self.new_id(), self.now(), "sessions end others", target=who.user, vault=CONTROL)
+        log = await acts.written(control, act, "session", op="delete")
+        await control.apply([*log, sessions.end_all(who.user, who.credential_id)])
 
     async def end(self, who: Principal, id: str) -> None:
         """End another session of this person.
@@ -181,6 +223,13 @@ class SignIn:
         now = self.now()
         return [session for session in found if session.stage == "full" and is_alive(session, now)]
 
+    async def _vouched(self, id: UserId, visitor: Visitor, action: str) -> Entered:
+        control = await self.stores.control()
+        user = await users.find(control, id)
+        if user is None or user.disabled is not None:
+            raise Unauthenticated("this account cannot sign in; ask an administrator of this server")
+        return await self._enter(control, user, visitor, stage="half" if user.factor else "full", action=action)
+
     async def _end(self, who: Principal, session: Session, action: str) -> None:
         control = await self.stores.control()
         act = entry(who, self.new_id(), self.now(), action, target=session.id, vault=CONTROL)
@@ -190,17 +239,18 @@ class SignIn:
         except Conflict:
             raise NotFound("that session has ended already") from None
 
-    async def _begin(self, control: Database, visitor: Visitor, name: str, user: User | None) -> Sequence[str]:
-        """Count one try; what it was counted under. A known browser is counted apart: others cannot lock it out."""
+    async def _begin(self, control: Database, visitor: Visitor, name: str, user: User | None) -> "_Counted":
+        """Count one try. A browser that is known is counted apart, so that others cannot lock it out."""
         device = secrets.digest(visitor.device)
         account = user.id if user else subject("nobody", name)
+        near = network(visitor.address)
         if user is not None and await users.knows_device(control, user.id, device):
-            counted = [subject("device", account, device)]
+            counted = _Counted(subject("device", account, device), "", "")
         else:
-            near = network(visitor.address)
-            counted = [subject("account", account, near)]
-            await self.throttling.at_most(control, subject("network", near), NEIGHBOURS, WINDOW)
-        await self.throttling.begin(control, counted[0])
+            around = subject("network", near)
+            neighbour = await self.throttling.at_most(control, around, NEIGHBOURS, WINDOW)
+            counted = _Counted(subject("account", account, near), around, neighbour)
+        await self.throttling.begin(control, counted.subject)
         return counted
 
     async def _enter(

@@ -43,11 +43,15 @@ class Throttling:
         await self._count(db, subject, hard, WINDOW)
 
     async def forgive(self, db: Database, subject: str) -> None:
-        """It did not fail."""
+        """It did not fail: all earlier failures are forgotten, too."""
         await db.apply([attempts.forget(subject)])
 
-    async def at_most(self, db: Database, subject: str, most: int, window: timedelta) -> None:
-        """Count one act that is allowed `most` times in a window.
+    async def take_back(self, db: Database, subject: str, counted: str) -> None:
+        """One act that `at_most` counted shall not count after all."""
+        await db.apply([attempts.take_back(subject, counted)])
+
+    async def at_most(self, db: Database, subject: str, most: int, window: timedelta) -> str:
+        """Count one act that is allowed `most` times in a window. The answer names what was counted.
 
         Raises:
             RateLimited: it was done as often already.
@@ -56,9 +60,9 @@ class Throttling:
         count, first, _last = await attempts.since(db, subject, now - window)
         if count >= most and first is not None:
             raise _wait(first + window - now)
-        await self._count(db, subject, most, window)
+        return await self._count(db, subject, most, window)
 
-    async def _count(self, db: Database, subject: str, most: int, window: timedelta) -> None:
+    async def _count(self, db: Database, subject: str, most: int, window: timedelta) -> str:
         """Count first and look again: of many at the same moment, no more than `most` get through."""
         now, id = self.now(), self.new_id()
         await db.apply([attempts.insert(subject, id, now)])
@@ -66,6 +70,7 @@ class Throttling:
         if count > most:
             await db.apply([attempts.take_back(subject, id)])
             raise _wait(window)
+        return id
 
 
 def subject(*parts: str) -> str:

@@ -6,6 +6,7 @@ kept: see `domain.secrets.derived`.
 
 import json
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -16,14 +17,14 @@ from archivist.domain.audit import Entry
 from archivist.domain.authorizations import asked_scopes, proves
 from archivist.domain.clients import Client
 from archivist.domain.errors import Conflict
-from archivist.domain.grants import ACCESS, FAILURES, GRACE, AuthorizationCode, Token
+from archivist.domain.grants import ACCESS, FAILURES, GRACE, AuthorizationCode, Reason, Token
 from archivist.domain.rejections import Rejected
 from archivist.domain.roles import CAPS
 from archivist.domain.sessions import is_alive
 from archivist.domain.toolsets import Toolset, toolset_of
-from archivist.services import acts
+from archivist.services import acts, endings
 from archivist.services.clients import Policy
-from archivist.storage import codes
+from archivist.storage import codes, grants
 from archivist.storage import tokens as stored
 from archivist.storage.database import Database, Write
 from archivist.storage.people import sessions
@@ -102,7 +103,7 @@ class Tokens:
         """The next pair of tokens; the one shown is spent.
 
         Shown again within the grace, by the same app with the same words, and before its successor was used, it gets
-        the same pair. At any other time the family ends.
+        the same pair. At any other time the connection ends: the token is in the wrong hands, too.
 
         Raises:
             Rejected: invalid_grant, invalid_scope or invalid_target.
@@ -131,13 +132,20 @@ class Tokens:
         return await self._same_pair(control, found, refresh)
 
     async def revoke(self, client: Client, token: str) -> None:
-        """End the connection that a token belongs to; what is unknown, or another app's, is left alone (RFC 7009)."""
+        """End what a token belongs to (RFC 7009); what is unknown, or another app's, is left alone.
+
+        That is its family, and with the last family of a connection the connection.
+        """
         control = await self.stores.control()
         if not (secrets.is_a("refresh", token) or secrets.is_a("access", token)):
             return
         found = await stored.by_digest(control, secrets.digest(token))
-        if found is not None and client.is_named(found.client) and found.ended is None:
+        if found is None or not client.is_named(found.client) or found.ended is not None:
+            return
+        if await stored.other_families(control, found.vault, found.grant, found.family, self.now()):
             await self._end_family(control, found, client, "token revoked", outcome="done")
+        else:
+            await self._end_connection(control, found, client, "token revoked", reason="signed_off", outcome="done")
 
     async def _first_pair(
         self, control: Database, code: AuthorizationCode, client: Client, standing: Standing, now: datetime
@@ -171,14 +179,14 @@ class Tokens:
         return _pair(new_access, new_refresh, tokens[0], refresh.allowed(refresh.scopes), now)
 
     async def _same_pair(self, control: Database, found: Token, refresh: _Refresh) -> Pair:
-        """What the first one got who showed this token; anything else is reuse, and ends the family."""
+        """What the first one got who showed this token; anything else is reuse, and ends the connection."""
         now = self.now()
         successor = await stored.by_digest(control, found.successor) if found.successor else None
         in_time = found.spent is not None and found.spent <= now + GRACE and now < found.spent + GRACE
         untouched = successor is not None and successor.spent is None and successor.ended is None
         if found.ended is not None or not in_time or not untouched or found.request != refresh.asked:
             if found.ended is None:
-                await self._end_family(control, found, refresh.client, "token reused")
+                await self._end_connection(control, found, refresh.client, "token reused", reason="reused")
             raise Rejected("invalid_grant", STALE)
         same_access = secrets.derived("access", refresh.shown, found.salt)
         same_refresh = secrets.derived("refresh", refresh.shown, found.salt)
@@ -195,6 +203,18 @@ class Tokens:
         act = self._act(of, client, None, action, outcome=outcome)
         ended = [stored.end_family(of.vault, of.grant, of.family, now), stored.end_access(of.vault, of.grant, now)]
         await control.apply([*await acts.written(control, act, "token", op="delete"), *ended])
+
+    async def _end_connection(
+        self, control: Database, of: Token, client: Client, action: str, *, reason: Reason, outcome: str = "ended"
+    ) -> None:
+        """The whole connection; whoever is behind it has to be asked anew."""
+        grant, now = await grants.find(control, of.vault, of.grant), self.now()
+        if grant is None or grant.ended is not None:
+            return
+        act = self._act(of, client, None, action, outcome=outcome)
+        log = await acts.written(control, act, "grant", op="delete", id=grant.id)
+        with suppress(Conflict):  # somebody else ended it at the same moment
+            await control.apply([*log, *endings.ending(grant, now, reason)])
 
     async def _count_failure(self, control: Database, code: AuthorizationCode) -> None:
         writes: list[Write] = [codes.fail(code.vault, code.digest)]

@@ -1,7 +1,7 @@
 """Reading the audit trail. Owners read that of their vault, administrators that of the server; reading it is noted."""
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,7 +11,7 @@ from archivist.domain.errors import InvalidArgument, NotFound
 from archivist.domain.ids import CONTROL, VaultId, is_uuid
 from archivist.domain.uses import Use
 from archivist.services.entering import role_now
-from archivist.storage import audit, uses
+from archivist.storage import audit, grants, keys, uses
 from archivist.storage.database import Database
 from archivist.storage.stores import Stores
 
@@ -24,6 +24,14 @@ class Page:
 
     entries: Sequence[Entry]
     older: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Doings:
+    """The last acts of one connection, newest first, and how often it did what, the last done first."""
+
+    acts: Sequence[Entry]
+    counts: Sequence[Use]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +74,37 @@ class Trail:
         """
         require_person(who)
         return await uses.of_vault(await self._opened(who, vault), vault)
+
+    async def of_connection(self, who: Principal, vault: VaultId, id: str, *, limit: int = PAGE) -> Doings:
+        """What an app did with a connection that this person gave it, whatever their role in that vault.
+
+        Raises:
+            NotFound: this person has no connection of that id there.
+        """
+        require_person(who)
+        control = await self.stores.control()
+        grant = await grants.find(control, vault, id)
+        role = await role_now(control, vault, who.user)
+        if grant is None or grant.user != who.user or role is None:
+            raise NotFound("no connection with that id")
+        room = await self.stores.vault(vault, writable=False)
+        acts = list(await audit.of_credential(control, vault, id, limit))
+        if room is not control:
+            acts += await audit.of_credential(room, vault, id, limit)
+        acts.sort(key=lambda act: act.id, reverse=True)
+        counts = [use for use in await uses.of_vault(control, vault) if use.credential == id]
+        return Doings(acts[:limit], counts)
+
+    async def names(self, who: Principal, vault: VaultId) -> Mapping[str, str]:
+        """What the connections and keys of a vault are called, by id; ended ones too.
+
+        Raises:
+            NotFound: as `of_vault`.
+        """
+        require_person(who)
+        control = await self._opened(who, vault)
+        apps = {grant.id: grant.client_name for grant in await grants.of_vault(control, vault)}
+        return {**apps, **{key.id: key.name for key in await keys.of_vault(control, vault)}}
 
     async def of_server(self, who: Principal, *, before: str | None = None, limit: int = PAGE) -> Page:
         """What concerns the server: sign-ins, accounts, apps, settings; nothing of any vault."""

@@ -6,16 +6,26 @@ from datetime import datetime
 from secrets import token_bytes
 
 from archivist.domain import vaults as rules
-from archivist.domain.access import Principal, require_person
+from archivist.domain.access import Principal, require_administrator, require_person
 from archivist.domain.audit import entry
 from archivist.domain.errors import Conflict, InsufficientScope, NotFound
 from archivist.domain.ids import CONTROL, UserId, VaultId
 from archivist.domain.roles import Member, Role
 from archivist.domain.vaults import PERSONAL_NAME, Kind, Vault
 from archivist.services import acts
-from archivist.storage import heads, members
+from archivist.storage import heads, members, uses
 from archivist.storage import vaults as stored
 from archivist.storage.stores import Stores
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """A vault as one person in it sees it. used: when something connected to it last did anything there."""
+
+    vault: Vault
+    role: Role
+    members: int
+    used: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +87,24 @@ class Vaults:
         found = await members.of_user(await self.stores.control(), who.user)
         return {member.vault: member.role for member in found}
 
+    async def held(self, who: Principal, id: VaultId) -> Held:
+        """One of the vaults that this person is in.
+
+        Raises:
+            NotFound: there is none of that id, or they are not in it: both alike.
+        """
+        require_person(who)
+        control = await self.stores.control()
+        member, found = await members.find(control, id, who.user), await stored.find(control, id)
+        if member is None or found is None:
+            raise NotFound("there is no such vault")
+        return Held(
+            vault=found,
+            role=member.role,
+            members=len(await members.of_vault(control, id)),
+            used=await uses.last_in(control, id),
+        )
+
     async def named(self, who: Principal, name: str) -> Vault:
         """The vault of that name, their own one first. Raises NotFound: this person is in none of that name."""
         wanted = rules.folded(name)
@@ -84,6 +112,22 @@ class Vaults:
             if rules.folded(vault.name) == wanted:
                 return vault
         raise NotFound("no vault of that name; `archivist vaults list` shows them")
+
+    async def anywhere(self, who: Principal, name: str) -> Vault:
+        """The vault of that name or id, whoever's it is: for what its operator does to it without looking into it.
+
+        Raises:
+            NotFound: there is none.
+            Conflict: several people have one of that name; the detail gives their ids.
+        """
+        require_administrator(who)
+        wanted, everything = rules.folded(name), await stored.everything(await self.stores.control())
+        found = [vault for vault in everything if vault.id == name or rules.folded(vault.name) == wanted]
+        if not found:
+            raise NotFound("no vault of that name or id")
+        if len(found) > 1:
+            raise Conflict(f"several vaults have that name; say which by its id: {', '.join(one.id for one in found)}")
+        return found[0]
 
     async def personal(self, who: Principal) -> Vault:
         """The personal vault of this person, made if it is missing; two at once make one."""

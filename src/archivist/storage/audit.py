@@ -27,7 +27,18 @@ _PAGE = (
     .order_by(audit.c.id.desc())
     .limit(sa.bindparam("most", type_=sa.BigInteger))
 )
+_LAST = (
+    sa.select(audit)
+    .where(
+        audit.c.vault == sa.bindparam("of_vault", type_=sa.String),
+        audit.c.action == sa.bindparam("of_action", type_=sa.String),
+        audit.c.target == sa.bindparam("of_target", type_=sa.String),
+    )
+    .order_by(audit.c.id.desc())
+    .limit(1)
+)
 _OF_USER = _PAGE.where(audit.c.user == sa.bindparam("of_user", type_=sa.String))
+_OF_CREDENTIAL = _PAGE.where(audit.c.credential_id == sa.bindparam("of_credential", type_=sa.String))
 
 
 def insert(entry: Entry) -> Write:
@@ -45,6 +56,20 @@ async def of_user(db: Database, vault: VaultId, user: UserId, limit: int, before
     """What one person did, newest first."""
     rows = await db.read(_OF_USER, {"of_vault": vault, "of_user": user, "before": before, "most": limit})
     return [_entry(row) for row in rows]
+
+
+async def of_credential(db: Database, vault: VaultId, credential: str, limit: int) -> Sequence[Entry]:
+    """What was done with one connection or key, newest first."""
+    rows = await db.read(
+        _OF_CREDENTIAL, {"of_vault": vault, "of_credential": credential, "before": FIRST, "most": limit}
+    )
+    return [_entry(row) for row in rows]
+
+
+async def last(db: Database, vault: VaultId, action: str, target: str) -> Entry | None:
+    """When something was last done to `target`."""
+    rows = await db.read(_LAST, {"of_vault": vault, "of_action": action, "of_target": target})
+    return _entry(rows[0]) if rows else None
 
 
 def _entry(row: Row) -> Entry:

@@ -26,6 +26,20 @@ _OF_USER = (
     .where(grants.c.user == sa.bindparam("of_user", type_=sa.String), _ALIVE)
     .order_by(grants.c.approved.desc(), grants.c.id)
 )
+_OF_VAULT = (
+    sa.select(grants)
+    .where(grants.c.vault == sa.bindparam("of_vault", type_=sa.String))
+    .order_by(grants.c.approved.desc(), grants.c.id)
+)
+_REUSED = (
+    sa.select(grants)
+    .where(
+        grants.c.user == sa.bindparam("of_user", type_=sa.String),
+        grants.c.reason == "reused",
+        grants.c.ended > sa.bindparam("since", type_=sa.BigInteger),
+    )
+    .order_by(grants.c.ended.desc(), grants.c.id)
+)
 _ALL = sa.select(grants).where(_ALIVE).order_by(grants.c.approved.desc(), grants.c.id)
 
 
@@ -55,6 +69,16 @@ async def find(db: Database, vault: VaultId, id: str) -> Grant | None:
 async def of_user(db: Database, user: UserId) -> Sequence[Grant]:
     """Those that have not ended, the last allowed first."""
     return [_SHAPE.value(row) for row in await db.read(_OF_USER, {"of_user": user})]
+
+
+async def of_vault(db: Database, vault: VaultId) -> Sequence[Grant]:
+    """Everybody's of a vault, ended ones too, the last allowed first."""
+    return [_SHAPE.value(row) for row in await db.read(_OF_VAULT, {"of_vault": vault})]
+
+
+async def reused(db: Database, user: UserId, since: datetime) -> Sequence[Grant]:
+    """Those that ended after `since` because a spent token was shown, the last one first."""
+    return [_SHAPE.value(row) for row in await db.read(_REUSED, {"of_user": user, "since": micros(since)})]
 
 
 async def alive(db: Database) -> Sequence[Grant]:

@@ -4,12 +4,14 @@ Two versions can be valid at once, so that a secret can be exchanged while every
 of them open. The file is read again when it changes: other processes may exchange it.
 """
 
+import base64
 import json
 import os
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +19,12 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 
 from archivist.domain.errors import NotFound, Refused
 
+FILE = "server.key"
+"""What the file is called in the data folder."""
+
 MODE = 0o600
-_BYTES = 44
-"""Characters of a Fernet key: 32 bytes in base64."""
+_DIFFERENT = 16
+"""So many different bytes, and steps from one to the next, 32 random bytes always have; what people make up has not."""
 
 
 @dataclass(slots=True)
@@ -111,7 +116,7 @@ class Keyring:
             [Fernet(key) for key in keys]
         except (OSError, ValueError, TypeError, KeyError):
             keys = ()
-        if not keys or any(len(set(key)) < _BYTES // 4 for key in keys):
+        if not keys or not all(_is_random(key) for key in keys):
             raise Refused(f"{self._path} holds no secret that this server made; restore it from a backup, or remove it")
         return keys
 
@@ -139,3 +144,10 @@ class Keyring:
 
 def _new_key() -> str:
     return Fernet.generate_key().decode()
+
+
+def _is_random(key: str) -> bool:
+    """Whether a Fernet key, 32 bytes in base64, looks like one of a generator's: no phrase, no pattern, no sequence."""
+    made = base64.urlsafe_b64decode(key)
+    steps = {(after - before) % 256 for before, after in pairwise(made)}
+    return min(len(set(made)), len(steps)) >= _DIFFERENT and not all(0x20 <= byte < 0x7F for byte in made)

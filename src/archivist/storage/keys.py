@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from archivist.domain.ids import KeyId, UserId, VaultId
 from archivist.domain.keys import Key
 from archivist.domain.times import micros
-from archivist.storage.database import Database, Write
+from archivist.storage.database import AT_ONCE, Database, Write
 from archivist.storage.schema import keys
 from archivist.storage.shapes import Shape
 
@@ -26,7 +26,9 @@ _END_OWNER = sa.update(keys).where(
     keys.c.revoked.is_(None),
 )
 _DELETE = sa.delete(keys).where(*_THIS)
-_BY_DIGEST = sa.select(keys).where(keys.c.digest == sa.bindparam("of_digest", type_=sa.String))
+_BY_DIGEST = (
+    sa.select(keys).where(keys.c.digest == sa.bindparam("of_digest", type_=sa.String)).execution_options(**AT_ONCE)
+)
 _OF_VAULT = (
     sa.select(keys).where(keys.c.vault == sa.bindparam("of_vault", type_=sa.String)).order_by(keys.c.created, keys.c.id)
 )

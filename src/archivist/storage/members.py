@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from archivist.domain.ids import UserId, VaultId
 from archivist.domain.roles import Member, Role
-from archivist.storage.database import Database, Write
+from archivist.storage.database import AT_ONCE, Database, Write
 from archivist.storage.schema import vaults
 from archivist.storage.schema_people import members, users
 from archivist.storage.shapes import Shape
@@ -18,7 +18,7 @@ _THIS = (_MINE, members.c.user == sa.bindparam("of_user", type_=sa.String))
 _INSERT = sa.insert(members)
 _SET_ROLE = sa.update(members).where(*_THIS)
 _REMOVE = sa.delete(members).where(*_THIS)
-_FIND = sa.select(members).where(*_THIS)
+_FIND = sa.select(members).where(*_THIS).execution_options(**AT_ONCE)
 _LIST = (
     sa.select(members, users.c.name)
     .join_from(members, users, users.c.id == members.c.user, isouter=True)

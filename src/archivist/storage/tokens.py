@@ -11,7 +11,7 @@ from archivist.domain.grants import Token
 from archivist.domain.ids import UserId, VaultId
 from archivist.domain.roles import Role
 from archivist.domain.times import micros
-from archivist.storage.database import Database, Write
+from archivist.storage.database import AT_ONCE, Database, Write
 from archivist.storage.schema import vaults
 from archivist.storage.schema_people import clients, grants, members, tokens, users
 from archivist.storage.shapes import Shape, scopes_of
@@ -25,7 +25,20 @@ _SPEND = sa.update(tokens).where(*_THIS, tokens.c.spent.is_(None), tokens.c.ende
 _END_FAMILY = sa.update(tokens).where(*_OF_GRANT, tokens.c.family == sa.bindparam("of_family", type_=sa.String))
 _END_ACCESS = sa.update(tokens).where(*_OF_GRANT, tokens.c.kind == "access")
 _END_ALL = sa.update(tokens).where(*_OF_GRANT)
-_BY_DIGEST = sa.select(tokens).where(tokens.c.digest == sa.bindparam("of_digest", type_=sa.String))
+_BY_DIGEST = (
+    sa.select(tokens).where(tokens.c.digest == sa.bindparam("of_digest", type_=sa.String)).execution_options(**AT_ONCE)
+)
+_OTHERS = (
+    sa.select(sa.func.count().label("count"))
+    .select_from(tokens)
+    .where(
+        *_OF_GRANT,
+        tokens.c.kind == "refresh",
+        tokens.c.spent.is_(None),
+        tokens.c.family != sa.bindparam("of_family", type_=sa.String),
+        tokens.c.expires > sa.bindparam("at", type_=sa.BigInteger),
+    )
+)
 _CLEAR = sa.delete(tokens).where(tokens.c.until < sa.bindparam("before", type_=sa.BigInteger))
 _STANDING: sa.Select[Any] = (
     sa.select(
@@ -43,6 +56,7 @@ _STANDING: sa.Select[Any] = (
         grants.c.id == sa.bindparam("of_grant", type_=sa.String),
         grants.c.ended.is_(None),
     )
+    .execution_options(**AT_ONCE)
 )
 
 
@@ -91,6 +105,12 @@ async def by_digest(db: Database, digest: str) -> Token | None:
     """Spent, ended and expired ones, too."""
     rows = await db.read(_BY_DIGEST, {"of_digest": digest})
     return _SHAPE.value(rows[0]) if rows else None
+
+
+async def other_families(db: Database, vault: VaultId, grant: str, family: str, now: datetime) -> int:
+    """How many other families of a connection can still be refreshed: an app may run on several computers."""
+    asked = {"of_vault": vault, "of_grant": grant, "of_family": family, "at": micros(now)}
+    return int((await db.read(_OTHERS, asked))[0]["count"])
 
 
 async def standing(db: Database, vault: VaultId, grant: str) -> Standing | None:

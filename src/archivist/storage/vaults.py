@@ -17,6 +17,7 @@ _MINE = vaults.c.vault == sa.bindparam("of_vault", type_=sa.String)
 _PRESENT = vaults.c.removed.is_(None)
 _INSERT = sa.insert(vaults)
 _FIND = sa.select(vaults).where(_MINE, _PRESENT)
+_ALL = sa.select(vaults).where(_PRESENT).order_by(vaults.c.created, vaults.c.vault)
 _IDS = sa.select(vaults.c.vault).where(_PRESENT).order_by(vaults.c.vault)
 _OF_MEMBER = (
     sa.select(vaults)
@@ -48,6 +49,11 @@ async def find(db: Database, vault: VaultId) -> Vault | None:
 async def of_member(db: Database, user: UserId) -> Sequence[Vault]:
     """Those that a person is in, oldest first."""
     return [_vault(row) for row in await db.read(_OF_MEMBER, {"of_user": user})]
+
+
+async def everything(db: Database) -> Sequence[Vault]:
+    """Everybody's, oldest first."""
+    return [_vault(row) for row in await db.read(_ALL)]
 
 
 async def ids(db: Database) -> Sequence[VaultId]:

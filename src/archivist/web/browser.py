@@ -28,8 +28,9 @@ from archivist.http.site import Site
 from archivist.services.sign_in import Entered, Visitor
 
 SESSION, VISIT, DEVICE = "__Host-archivist-session", "__Host-archivist-visit", "__Host-archivist-device"
-_OURS = frozenset({SESSION, VISIT, DEVICE})
-_VALUE = re.compile(r"[A-Za-z0-9_-]{1,100}")
+OUTSIDE = "__Host-archivist-outside"
+_OURS = frozenset({SESSION, VISIT, DEVICE, OUTSIDE})
+_VALUE = re.compile(r"[A-Za-z0-9_=-]{1,16000}")
 
 
 class Forged(Exception):
@@ -40,12 +41,14 @@ class Forged(Exception):
 class Browser:
     """Who is at the other end. signed: the whole session, if there is one; half: one whose second factor is missing.
 
-    `visit` is the value of the cookie that forms of people who are not signed in are bound to.
+    `visit` is the value of the cookie that forms of people who are not signed in are bound to; `outside` what is kept
+    while they are at an outside provider.
     """
 
     visitor: Visitor
     visit: str
     secret: str
+    outside: str = ""
     session: Session | None = None
     user: User | None = None
     who: Principal | None = None
@@ -87,8 +90,9 @@ async def browser(app: App, site: Site, request: Request) -> Browser:
     try:
         session, who, user = await app.sign_in.session(secret)
     except Unauthenticated:
-        return Browser(visitor=visitor, visit=visit, secret="")
-    return Browser(visitor=visitor, visit=visit, secret=secret, session=session, user=user, who=who)
+        return Browser(visitor=visitor, visit=visit, secret="", outside=cookies.get(OUTSIDE, ""))
+    outside = cookies.get(OUTSIDE, "")
+    return Browser(visitor=visitor, visit=visit, secret=secret, outside=outside, session=session, user=user, who=who)
 
 
 async def posted(at: Browser, site: Site, request: Request) -> Form:
@@ -114,6 +118,18 @@ def enter(response: Response, entered: Entered) -> Response:
     if entered.device:
         _set(response, DEVICE, entered.device, seconds=int(DEVICE_LIFE.total_seconds()))
     _unset(response, VISIT)
+    return response
+
+
+def hold(response: Response, sealed: str) -> Response:
+    """Gives the browser what it must bring back from an outside provider."""
+    _set(response, OUTSIDE, sealed, seconds=600)
+    return response
+
+
+def let_go(response: Response) -> Response:
+    """Takes that away again: it works once."""
+    _unset(response, OUTSIDE)
     return response
 
 

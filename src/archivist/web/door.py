@@ -18,6 +18,10 @@ from archivist.web.browser import Browser
 from archivist.web.rendering import page
 
 
+COMING_BACK = "coming back"
+"""The purpose of what an outside sign-in is given, so that it leads back here and nowhere else."""
+
+
 async def door(
     app: App, site: Site, settings: Settings, request: Request, at: Browser, *, waiting: str | None = None
 ) -> Response:
@@ -27,7 +31,7 @@ async def door(
         Forged, Malformed: the posted form is none of ours; nothing was done.
     """
     if request.method != "POST":
-        return _asked(settings, at, waiting)
+        return await _asked(app, settings, request, at, waiting)
     form = await browser.posted(at, site, request)
     try:
         if at.half is not None:
@@ -36,12 +40,14 @@ async def door(
         else:
             entered = await app.sign_in.password(at.visitor, form.one("name"), form.one("password"))
     except ArchivistError as error:
-        return _asked(settings, at, waiting, error=error, form=form)
+        return await _asked(app, settings, request, at, waiting, error=error, form=form)
     return browser.enter(RedirectResponse(here(request), 303), entered)
 
 
-def _asked(
+async def _asked(
+    app: App,
     settings: Settings,
+    request: Request,
     at: Browser,
     waiting: str | None,
     *,
@@ -59,9 +65,13 @@ def _asked(
     if at.half is not None:
         person, wrong = at.user.name if at.user else "", {"code": errors["form"]} if errors else {}
         return page("second-factor", status, headers=headers, person=person, errors=wrong, **shared)
-    provider = settings.provider_name or "another account" if settings.provider else None
-    made = page("sign-in", status, headers=headers, provider=provider, errors=errors, values=values, **shared)
-    return at.remember(made)
+    shared |= {"errors": errors, "values": values, "provider": None}
+    elsewhere: tuple[str, ...] = ()
+    if settings.provider and (origin := await app.outside.sign_in_origin()):
+        elsewhere = (origin,)
+        coming_back = app.keyring.seal(COMING_BACK, [at.visit, here(request)])
+        shared |= {"provider": settings.provider_name or origin, "coming_back": coming_back}
+    return at.remember(page("sign-in", status, headers=headers, form_to=elsewhere, **shared))
 
 
 def sentence(error: ArchivistError) -> str:

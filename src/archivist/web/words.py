@@ -95,6 +95,25 @@ ENDINGS: Mapping[str, str] = {
 ENDED = "It is over."
 """For an ending that this list does not know."""
 
+NAMELESS_APP = "An app without a name"
+NOBODY = "nobody known"
+"""Where an act has no person: a sign-in with a name that nobody has."""
+
+SERVER = "this server"
+"""Where a list of vaults goes on with what belongs to none."""
+
+THROUGH: Mapping[str, str] = {
+    "session": "a browser",
+    "cli": "the command line",
+    "stdio": "a program on this computer",
+    "link": "a one-time link",
+    "key": "a key",
+    "account": "an account key",
+    "oauth": "an app",
+    "client": "an app",
+}
+"""How an act came in, if it has no name of its own."""
+
 MISTAKES: Mapping[str, str] = {
     "credentials": "That name and password do not belong together. Nothing was changed; check both and try again.",
     "attempts": "There were too many attempts in a short time. Wait a few minutes, then try again.",
@@ -118,9 +137,11 @@ MISTAKES: Mapping[str, str] = {
     "vault_rule": "A vault’s name has 1 to 100 characters that can be seen.",
     "early": "Allow was pressed before the page could be read. Nothing was allowed; read it, then press again.",
     "expires": "Choose one of the periods in the list.",
+    "key_nothing": "Nothing is ticked, so no key was made. Tick what it may do.",
     "role": "Choose one of the roles in the list.",
     "last_owner": "A vault keeps at least one owner. Make somebody else an owner first.",
     "app": "Name an app by its address or its id.",
+    "app_unknown": "No app of that address, host or id has asked to be connected here yet.",
 }
 
 REASONS: Mapping[str, Explained] = {
@@ -143,6 +164,11 @@ REASONS: Mapping[str, Explained] = {
     ),
     "400": Explained(
         "That could not be read", "Something was missing or not in its form. Nothing was changed.", "Go back, try anew."
+    ),
+    "409": Explained(
+        "That cannot be done now",
+        "It contradicts what is there, perhaps because somebody changed it meanwhile. Nothing was changed.",
+        "Go back, reload, and look again.",
     ),
     "stale": Explained(
         "This page was too old", "You signed in or out since it was opened. Nothing was changed.", "Go back, reload."

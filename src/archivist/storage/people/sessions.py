@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from archivist.domain.ids import UserId
 from archivist.domain.sessions import Session
 from archivist.domain.times import micros
-from archivist.storage.database import Database, Write
+from archivist.storage.database import AT_ONCE, Database, Write
 from archivist.storage.schema_people import sessions
 from archivist.storage.shapes import Shape
 
@@ -16,7 +16,7 @@ _SHAPE = Shape(of=Session, times=("created", "used", "fresh"))
 _BY_DIGEST = sessions.c.digest == sa.bindparam("of_digest", type_=sa.String)
 _OF_USER = sessions.c.user == sa.bindparam("of_user", type_=sa.String)
 _INSERT = sa.insert(sessions)
-_FIND = sa.select(sessions).where(_BY_DIGEST)
+_FIND = sa.select(sessions).where(_BY_DIGEST).execution_options(**AT_ONCE)
 _WITH_ID = sa.select(sessions).where(sessions.c.id == sa.bindparam("of_id", type_=sa.String))
 _LIST = sa.select(sessions).where(_OF_USER).order_by(sessions.c.used.desc(), sessions.c.id)
 _USED = sa.update(sessions).where(_BY_DIGEST)

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from archivist.domain.ids import UserId
 from archivist.domain.times import micros
 from archivist.domain.users import User, name_digest
-from archivist.storage.database import Database, Row, Write
+from archivist.storage.database import AT_ONCE, Database, Row, Write
 from archivist.storage.schema_people import devices, identities, recovery_codes, users
 from archivist.storage.shapes import Shape, micros_or_none
 
@@ -17,9 +17,10 @@ _THIS = users.c.id == sa.bindparam("of_id", type_=sa.String)
 _INSERT = sa.insert(users)
 _UPDATE = sa.update(users).where(_THIS)
 _ALL = sa.select(users).order_by(users.c.created, users.c.id)
-_FIND = sa.select(users).where(_THIS)
+_FIND = sa.select(users).where(_THIS).execution_options(**AT_ONCE)
 _NAMED = sa.select(users).where(users.c.name_digest == sa.bindparam("of_name", type_=sa.String))
 _COUNT = sa.select(sa.func.count().label("count")).select_from(users)
+_RESEAL = _UPDATE.where(users.c.factor == sa.bindparam("was", type_=sa.String))
 _STEP = _UPDATE.where(users.c.factor_step < sa.bindparam("step", type_=sa.BigInteger)).values(
     factor_step=sa.bindparam("step", type_=sa.BigInteger)
 )
@@ -50,6 +51,12 @@ def insert(user: User) -> Write:
     return Write(_INSERT, rows=({**_SHAPE.row(user), "name_digest": name_digest(user.name)},))
 
 
+def rename(user: UserId, name: str) -> Write:
+    """Conflicts if somebody else has that name, however it is spelt."""
+    row = {"of_id": user, "name": name, "name_digest": name_digest(name)}
+    return Write(_UPDATE, must_change=True, rows=(row,))
+
+
 def set_password(user: UserId, password: str) -> Write:
     return Write(_UPDATE, must_change=True, rows=({"of_id": user, "password": password},))
 
@@ -61,6 +68,11 @@ def set_disabled(user: UserId, at: datetime | None) -> Write:
 def set_factor(user: UserId, sealed: str, step: int) -> Write:
     """Without `sealed` there is no second factor any more."""
     return Write(_UPDATE, must_change=True, rows=({"of_id": user, "factor": sealed, "factor_step": step},))
+
+
+def reseal(user: UserId, was: str, sealed: str) -> Write:
+    """The same second factor, sealed anew; conflicts if it was changed meanwhile."""
+    return Write(_RESEAL, must_change=True, rows=({"of_id": user, "was": was, "factor": sealed},))
 
 
 def use_step(user: UserId, step: int) -> Write:

@@ -5,14 +5,16 @@ import shutil
 from pathlib import Path
 
 from archivist.domain.errors import Refused
+from archivist.storage.keyring import FILE as KEY_FILE
 from archivist.storage.sqlite import connections, files
 from archivist.storage.sqlite.driver import driver
 from archivist.storage.sqlite.failures import translated
 
 
 def take(data: Path, target: Path) -> int:
-    """Copy `control.db` and the vaults into `target`, which appears whole or not at all. Returns the files written.
+    """Copy the databases and the server's own secrets into `target`, which appears whole or not at all.
 
+    Returns the number of files written.
     `control.db` first: a vault is made file first and row second, so every vault that the copy names is still to come.
 
     Raises:
@@ -43,10 +45,33 @@ def take(data: Path, target: Path) -> int:
 
 
 def _copy_all(data: Path, part: Path) -> int:
-    files.copy_to(data / "control.db", part / "control.db")
+    count = _copy_control(data, part)
     vaults = sorted((data / "vaults").glob("*.db"))
     for path in vaults:
         files.copy_to(path, part / "vaults" / path.name)
     connections.sync(part / "vaults")
     connections.sync(part)
-    return 1 + len(vaults)
+    return count + len(vaults)
+
+
+def _copy_control(data: Path, part: Path) -> int:
+    """`control.db` and the secrets that open what lies sealed in it. Once more, if they were exchanged meanwhile."""
+    while True:
+        before = _secrets(data)
+        files.copy_to(data / "control.db", part / "control.db")
+        if _secrets(data) == before:
+            break
+    if before is None:
+        return 1
+    connections.make_private(part / KEY_FILE)
+    (part / KEY_FILE).write_bytes(before)
+    connections.sync(part / KEY_FILE)
+    return 2
+
+
+def _secrets(data: Path) -> bytes | None:
+    """What the file of the server's own secrets holds; None before the first start."""
+    try:
+        return (data / KEY_FILE).read_bytes()
+    except FileNotFoundError:
+        return None
