@@ -54,7 +54,7 @@ class Keyring:
     def seal(self, purpose: str, value: Any) -> str:
         """`value`, anything that JSON can hold, as text without blanks."""
         text = json.dumps([purpose, value], ensure_ascii=False, separators=(",", ":"))
-        return self._current().fernet.encrypt_at_time(text.encode(), self._seconds()).decode()
+        return _unpadded(self._current().fernet.encrypt_at_time(text.encode(), self._seconds()))
 
     def open(self, purpose: str, sealed: str, life: timedelta | None = None) -> Any:
         """The value again.
@@ -65,9 +65,9 @@ class Keyring:
         fernet = self._current().fernet
         try:
             if life is None:
-                text = fernet.decrypt(sealed.encode())
+                text = fernet.decrypt(_padded(sealed))
             else:
-                text = fernet.decrypt_at_time(sealed.encode(), int(life.total_seconds()), self._seconds())
+                text = fernet.decrypt_at_time(_padded(sealed), int(life.total_seconds()), self._seconds())
             found, value = json.loads(text)
         except (InvalidToken, UnicodeEncodeError, ValueError):
             raise NotFound("this page is too old; load it again") from None
@@ -78,7 +78,7 @@ class Keyring:
     def reseal(self, sealed: str) -> str:
         """The same, sealed by the newest secret. Raises NotFound if none opens it."""
         try:
-            return self._current().fernet.rotate(sealed.encode()).decode()
+            return _unpadded(self._current().fernet.rotate(_padded(sealed)))
         except (InvalidToken, UnicodeEncodeError):
             raise NotFound("sealed by a secret that is struck off") from None
 
@@ -140,6 +140,15 @@ class Keyring:
 
     def _seconds(self) -> int:
         return int(self._now().timestamp())
+
+
+def _unpadded(token: bytes) -> str:
+    """Without the marks at the end, which cookies would have to quote."""
+    return token.rstrip(b"=").decode()
+
+
+def _padded(sealed: str) -> bytes:
+    return f"{sealed}{'=' * (-len(sealed) % 4)}".encode()
 
 
 def _new_key() -> str:

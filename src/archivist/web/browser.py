@@ -30,7 +30,7 @@ from archivist.services.sign_in import Entered, Visitor
 SESSION, VISIT, DEVICE = "__Host-archivist-session", "__Host-archivist-visit", "__Host-archivist-device"
 OUTSIDE = "__Host-archivist-outside"
 _OURS = frozenset({SESSION, VISIT, DEVICE, OUTSIDE})
-_VALUE = re.compile(r"[A-Za-z0-9_=-]{1,16000}")
+_VALUE = re.compile(r"[A-Za-z0-9_-]{1,16000}")
 
 
 class Forged(Exception):

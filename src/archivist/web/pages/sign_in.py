@@ -1,5 +1,6 @@
 """`/`, `/sign-in`, `/sign-out` and `/app`: coming in, going out, and where each of them leads."""
 
+from contextlib import suppress
 from functools import partial
 
 from starlette.requests import Request
@@ -44,8 +45,6 @@ async def _sign_out(frame: Frame, request: Request, at: Browser) -> Response:
     if request.method != "POST" or at.session is None or at.who is None:
         return RedirectResponse(HOME if at.signed else SIGN_IN, 303)
     await browser.posted(at, frame.site, request)
-    try:
+    with suppress(NotFound):  # another window was faster, and this one is to be signed out, too
         await frame.app.sign_in.sign_out(at.who, at.session)
-    except NotFound:
-        pass  # another window was faster, and this one is to be signed out, too
     return browser.leave(RedirectResponse(SIGN_IN, 303))
