@@ -106,15 +106,14 @@ def _beside_sign_ins(folder: Path, cache: Path) -> Row:
     key = servers.new_key(folder, cache)
     command = [*servers.ARCHIVIST, "serve", "--data", str(folder), "--port", "0"]
     idle, busy, signed = [], [], []
-    with servers.started(command, folder / "serve.log", cache) as (_pid, port), Connection(port, key) as connection:
-        status = connection.spelled("memory_status", {})
-        _rate(connection, status)
+    with servers.started(command, folder / "serve.log", cache) as (_pid, port):
+        _rate(port, key)
         for _ in range(_ROUNDS):
-            idle.append(_rate(connection, status))
+            idle.append(_rate(port, key))
             crowd = subprocess.Popen([sys.executable, "-m", "benchmarks.signing_in", str(port)], stdout=subprocess.PIPE)
             assert crowd.stdout is not None
             crowd.stdout.readline()  # all of them have begun
-            busy.append(_rate(connection, status))
+            busy.append(_rate(port, key))
             crowd.terminate()
             signed.append(float(crowd.communicate()[0].split()[-1]))
     percent = median(b / i * 100 for b, i in zip(busy, idle, strict=True))
@@ -122,12 +121,13 @@ def _beside_sign_ins(folder: Path, cache: Path) -> Row:
     return Row("status beside sign-ins", values, least={"percent": LEAST_RATE}, digits=1)
 
 
-def _rate(connection: Connection, message: bytes) -> float:
-    """Answers in a second."""
-    count, begun = 0, time.monotonic()
-    while (spent := time.monotonic() - begun) < _SECONDS:
-        connection.exchange(message)
-        count += 1
+def _rate(port: int, key: str) -> float:
+    """Answers to one client in a second."""
+    with Connection(port, key) as connection:
+        message, count, begun = connection.spelled("memory_status", {}), 0, time.monotonic()
+        while (spent := time.monotonic() - begun) < _SECONDS:
+            connection.exchange(message)
+            count += 1
     return count / spent
 
 

@@ -23,6 +23,7 @@ from archivist.mcp import vault
 from archivist.mcp.call import Call
 from archivist.mcp.entry import Access, Entry
 from archivist.mcp.step_up import StepUp
+from archivist.oauth.metadata import CALLED
 from archivist.oauth.replies import refused
 from archivist.oauth.routes import oauth_routes
 from archivist.rest.keys import key_routes
@@ -115,10 +116,12 @@ def plain_routes(app: App, site: Site, settings: Settings) -> Starlette:
         *key_routes(app, site),
         *page_routes(app, site, settings),
     ]
-    return Starlette(
+    plain = Starlette(
         routes=[first_run.behind(route) for route in routes],
         exception_handlers={HTTPException: _not_served, Exception: _failed},
     )
+    plain.router.redirect_slashes = False  # 307 would send a form a second time, to an address made from the Host
+    return plain
 
 
 class FirstRun:
@@ -129,22 +132,25 @@ class FirstRun:
 
     def behind(self, route: Route) -> Route:
         """The route, closed until then unless it is one of those that need no account."""
-        if route.path.startswith(BEFORE_SET_UP):
-            return route
+        if not route.path.startswith(BEFORE_SET_UP):
+            route.app = partial(self._guarded, route.app)
+        return route
 
-        async def answer(request: Request) -> Response:
-            try:
-                self._over = self._over or await self._app.accounts.is_set_up(OWNER)
-            except ArchivistError as exc:
-                return page("error", exc.status, me=None, reason=None, retry_after=None)
-            if self._over:
-                answered: Response = await route.endpoint(request)
-                return answered
-            if "OPTIONS" in (route.methods or ()):  # programs call it
-                return refused(Unavailable("this server is not set up yet; whoever runs it makes the first account"))
-            return page("error", 503, me=None, reason="no_set_up", retry_after=None)
+    async def _guarded(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            self._over = self._over or await self._app.accounts.is_set_up(OWNER)
+        except ArchivistError as exc:
+            app = page("error", exc.status, me=None, reason=None, retry_after=None)
+        else:
+            app = app if self._over else _not_set_up(scope)
+        await app(scope, receive, send)
 
-        return Route(route.path, answer, methods=list(route.methods or ()))
+
+def _not_set_up(scope: Scope) -> Response:
+    """For people a page, for programs the form that they read."""
+    if scope["path"] in CALLED:
+        return refused(Unavailable("this server is not set up yet; whoever runs it makes the first account"))
+    return page("error", 503, me=None, reason="no_set_up", retry_after=None)
 
 
 async def _not_served(_request: Request, exc: Exception) -> Response:

@@ -41,6 +41,8 @@ NOT_ASKED_WHO = {
     "services.clients.Clients.register": _APP,
     "services.clients.Clients.known": _APP,
     "services.clients.Clients.authenticated": _APP,
+    "services.clients.Clients.require_calm": _APP,
+    "services.clients.Clients.guessed": _APP,
     "services.tokens.Tokens.exchange": _PROOF,
     "services.tokens.Tokens.refresh": _PROOF,
     "services.tokens.Tokens.revoke": _PROOF,

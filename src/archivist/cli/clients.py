@@ -49,7 +49,9 @@ def list_(as_json: bool, data: Path | None) -> None:
         click.echo(json.dumps([_view(client) for client in found], ensure_ascii=False))
         return
     if not found:
-        click.echo("No apps yet. They make themselves known when they connect; `archivist clients create` makes others.")
+        click.echo(
+            "No apps yet. They make themselves known when they connect; `archivist clients create` makes others."
+        )
         return
     print_table(
         ["NAME", "KIND", "KNOWN SINCE", "ALLOWED", "IS", "ID"],

@@ -63,7 +63,8 @@ def print_ended(ended: Ended, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(counts))
         return
-    click.echo(f"Ended: {', '.join(f'{count} {what}' for what, count in counts.items())}.")
+    words = [f"{count} {what if count != 1 else what.removesuffix('s')}" for what, count in counts.items()]
+    click.echo(f"Ended: {', '.join(words)}.")
 
 
 async def _known(app: App, client_id: str) -> str:

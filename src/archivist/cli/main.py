@@ -10,15 +10,21 @@ from archivist import __version__
 from archivist.domain.errors import ArchivistError
 
 COMMANDS = {
+    "audit": ("audit", "Who did what."),
     "backup": ("transfer", "A consistent copy of everything, while the server runs."),
+    "clients": ("clients", "Make, list and block apps."),
+    "connections": ("connections", "List and end what people allowed apps."),
+    "end": ("end", "End connections, keys and sessions, all at once."),
     "export": ("transfer", "A vault as JSON lines."),
     "import": ("transfer", "Put exported JSON lines into a vault."),
-    "keys": ("keys", "Make, list and revoke keys."),
+    "keys": ("keys", "Make, list, rotate and revoke keys."),
     "prove": ("prove", "Store a phrase on one connection, find it on another."),
     "search": ("search", "Search a vault."),
+    "secrets": ("secrets", "Exchange the server's own secrets."),
     "serve": ("serve", "Run the server."),
     "stdio": ("stdio", "Serve the tools over stdio, for local clients."),
-    "vaults": ("vaults", "Make and list vaults."),
+    "users": ("users", "Make accounts, let people back in, shut them out."),
+    "vaults": ("vaults", "Make and list vaults, and invite people."),
 }
 
 

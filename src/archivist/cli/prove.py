@@ -139,6 +139,7 @@ async def _server(settings: Settings, url: str | None, key: str, proof: Proof) -
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "archivist", "serve", "--data", str(settings.data)),
         *("--host", "127.0.0.1", "--port", "0", "--public-url", ""),  # its own address, whatever the settings say
+        "--no-set-up-link",
         stderr=asyncio.subprocess.PIPE,
     )
     try:

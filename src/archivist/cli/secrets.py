@@ -39,4 +39,6 @@ def _print(done: Resealed, what: str, as_json: bool) -> None:
         return
     click.echo(f"{what} Second factors sealed anew: {done.count}.")
     for name in done.lost:
-        click.echo(f"The one of {name} can be opened by no secret; `archivist users drop-factor` takes it away.", err=True)
+        click.echo(
+            f"The one of {name} can be opened by no secret; `archivist users drop-factor` takes it away.", err=True
+        )

@@ -17,12 +17,14 @@ import click
 import uvicorn
 from uvicorn.server import HANDLED_SIGNALS
 
-from archivist.app import App, build
+from archivist.app import OWNER, App, build
 from archivist.cli.http import BoundedHeads
+from archivist.cli.links import lasting
 from archivist.cli.options import data_option, settings_of
 from archivist.domain.errors import Refused
 from archivist.server import asgi
 from archivist.settings import LOOPBACK, Settings, load
+from archivist.web import links
 
 DRAIN_SECONDS = 10
 
@@ -32,9 +34,14 @@ DRAIN_SECONDS = 10
 @click.option("--port", type=click.IntRange(0, 65535), help="The port; default 8765, 0 takes a free one.")
 @click.option("--public-url", help="The address that clients use, such as https://memory.example.org.")
 @click.option("--allow-plain-http", is_flag=True, default=None, help="Listen beyond this computer without https.")
+@click.option("--no-set-up-link", is_flag=True, hidden=True, help="Leave the link alone that another server printed.")
 @data_option
-def serve_command(**given: object) -> None:
-    """Run the server. It prints the address for clients, and stops cleanly on Ctrl-C or SIGTERM."""
+def serve_command(*, no_set_up_link: bool, **given: object) -> None:
+    """Run the server. It prints the address for clients, and stops cleanly on Ctrl-C or SIGTERM.
+
+    Until there is an account it also prints a link that makes the first one; each start makes a new link, and only
+    the newest works.
+    """
     settings = settings_of(serving=True, **given)
     _require_private(settings)
     listening = _listen(settings)
@@ -42,7 +49,7 @@ def serve_command(**given: object) -> None:
     app = build(settings, progress=lambda line: click.echo(line, err=True))
     server = _Server(_config(app, settings))
     with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:  # uvloop where there is one
-        runner.run(_serve(app, server, settings, listening))
+        runner.run(_serve(app, server, settings, listening, linking=not no_set_up_link))
 
 
 class _Server(uvicorn.Server):
@@ -66,13 +73,18 @@ def _config(app: App, settings: Settings) -> uvicorn.Config:
     )
 
 
-async def _serve(app: App, server: uvicorn.Server, settings: Settings, listening: socket.socket) -> None:
+async def _serve(
+    app: App, server: uvicorn.Server, settings: Settings, listening: socket.socket, *, linking: bool
+) -> None:
     with _told_to_stop(server):
         try:
             await app.start()
+            await app.trail.note(OWNER, "server start")
+            link = await app.accounts.set_up_link(OWNER) if linking else None
             gc.freeze()  # what is loaded by now stays; collecting among it would cost a tenth of every request
-            _greet(settings)
+            _greet(settings, link)
             await server.serve(sockets=[listening])
+            await app.trail.note(OWNER, "server stop")
         finally:
             await app.close()
 
@@ -93,8 +105,8 @@ def _told_to_stop(server: uvicorn.Server) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _greet(settings: Settings) -> None:
-    """The address, and two commands that work as they are printed."""
+def _greet(settings: Settings, link: str | None) -> None:
+    """The address, two commands that work as they are printed, and the set-up link while nobody has an account."""
     own = os.environ.get("ARCHIVIST_DATA") is None and settings.data != Settings().data
     where = f" --data {shlex.quote(str(settings.data))}" if own else ""
     expected = address(load(os.environ, data=settings.data))
@@ -102,6 +114,9 @@ def _greet(settings: Settings) -> None:
     click.echo(f"Archivist is ready.  MCP address: {address(settings)}/mcp", err=True)
     click.echo(f"  make a key:   {_program()} keys create{where}", err=True)
     click.echo(f"  see it work:  {_program()} prove{there}{where}", err=True)
+    if link is not None:
+        click.echo(f"  sign up:      {links.address(settings, 'set-up', link)}", err=True)
+        click.echo(f"                for the first account; it works once, for {lasting('set-up')}", err=True)
 
 
 def _program() -> str:

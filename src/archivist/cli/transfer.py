@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 import click
 
-from archivist.app import App
+from archivist.app import OWNER, App
 from archivist.cli.options import Folder, Progress, bar, data_option, json_option, opened, settings_of, vault_option
 from archivist.domain.access import Principal
 from archivist.domain.errors import InvalidArgument, Refused
@@ -79,8 +79,9 @@ def backup_command(folder: Path, as_json: bool, data: Path | None) -> None:
 
     async def copy() -> int:
         async with opened(settings_of(data=data), reading=True) as app:
-            await app.stores.control()
-            return await app.stores.backup(target)
+            files = await app.stores.backup(target)
+            await app.trail.note(OWNER, "backup")
+            return files
 
     files = asyncio.run(copy())
     click.echo(json.dumps({"files": files}) if as_json else f"{files} files copied to {folder}.")

@@ -26,12 +26,16 @@ def users_command() -> None:
 @json_option
 @data_option
 def create(name: str, administrator: bool, as_json: bool, data: Path | None) -> None:
-    """Make an account. Its link is printed alone on stdout; there its person sets a password."""
+    """Make an account. Its link is printed alone on stdout; there its person sets a password.
+
+    The first account administers the server, and owns what is here already.
+    """
     settings = settings_of(data=data)
     user, secret = within(
         settings, lambda app: app.accounts.create(OWNER, name, administrator=administrator), reading=False
     )
-    print_link(settings, "invitation", secret, f"For {user.name}", as_json=as_json)
+    whom = f"For {user.name}, an administrator" if user.administrator else f"For {user.name}"
+    print_link(settings, "invitation", secret, whom, as_json=as_json)
 
 
 @users_command.command("list")

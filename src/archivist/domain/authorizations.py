@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from archivist.domain.access import Scope
-from archivist.domain.limits import CLIENT_ID_LENGTH, STATE_LENGTH
+from archivist.domain.limits import CLIENT_ID_LENGTH, STATE_BYTES
 from archivist.domain.rejections import Rejected, Unanswerable
 from archivist.domain.toolsets import Toolset, toolset_of
 
@@ -52,12 +52,13 @@ def addressed(parameters: Parameters) -> Addressed:
     """
     for name in ("client_id", "redirect_uri"):
         if len(parameters.get(name, ())) != 1:
-            raise Unanswerable("malformed", f"{name}: must be given exactly once")
+            reason = "repeated" if parameters.get(name) else "request"
+            raise Unanswerable(reason, f"{name}: must be given exactly once")
     state = parameters.get("state", ())
-    if any(len(value) > STATE_LENGTH for value in state):
-        raise Unanswerable("malformed", f"state: must be at most {STATE_LENGTH} characters")
+    if any(len(value.encode("utf-8", "surrogateescape")) > STATE_BYTES for value in state):
+        raise Unanswerable("request", f"state: must be at most {STATE_BYTES} bytes")
     if len(parameters["client_id"][0]) > CLIENT_ID_LENGTH or len(parameters["redirect_uri"][0]) > CLIENT_ID_LENGTH:
-        raise Unanswerable("malformed", f"client_id and redirect_uri: must be at most {CLIENT_ID_LENGTH} characters")
+        raise Unanswerable("request", f"client_id and redirect_uri: must be at most {CLIENT_ID_LENGTH} characters")
     return Addressed(
         client_id=parameters["client_id"][0],
         redirect_uri=parameters["redirect_uri"][0],

@@ -28,7 +28,7 @@ FORM_BYTES = 16 * 1024
 """Of a posted form, and of a registration."""
 
 CLIENT_ID_LENGTH = 2048
-STATE_LENGTH = 4096
+STATE_BYTES = 4096
 CLIENT_NAME_LENGTH = 64
 WAITING_CLIENTS = 1000
 """Registered apps that nobody has allowed yet; when there are more, no further one can register."""

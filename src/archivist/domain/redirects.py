@@ -118,9 +118,12 @@ def target(uri: str) -> Target:
 
 
 def with_parameters(uri: str, parameters: Mapping[str, str]) -> str:
-    """`uri` with the parameters of an answer behind whatever query it has, which stays as it is (RFC 6749 §4.1.2)."""
+    """`uri` with the parameters of an answer behind whatever query it has, which stays as it is (RFC 6749 §4.1.2).
+
+    Bytes that were no UTF-8 when they came leave as the same bytes.
+    """
     glue = "" if uri.endswith(("?", "&")) else "&" if "?" in uri else "?"
-    return uri + glue + urlencode(parameters, quote_via=quote)
+    return uri + glue + urlencode(parameters, quote_via=quote, errors="surrogateescape")
 
 
 def _loopback(uri: str) -> re.Match[str] | None:

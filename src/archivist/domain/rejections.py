@@ -38,6 +38,10 @@ class Rejected(ArchivistError):
         return 401 if self.error == "invalid_client" else 400
 
 
+class Unheard(Rejected):
+    """A secret that nobody was given, or an app that nobody knows: whoever sends many of them guesses."""
+
+
 class Unanswerable(ArchivistError):
     """An authorization request without a client or a redirect target that could be trusted: answered by a page here.
 

@@ -2,6 +2,8 @@
 
 from starlette.types import Receive
 
+_UTF_8 = frozenset({"", "charset=utf-8", 'charset="utf-8"', "charset=utf8"})
+
 
 class TooLarge(ValueError):
     """The body passes the limit. What was read of it is thrown away."""
@@ -12,6 +14,12 @@ class TooLarge(ValueError):
 
 class Gone(Exception):
     """The client went away before it had sent everything."""
+
+
+def is_json(content_type: str | None) -> bool:
+    """Whether a body says that it is JSON, in the one encoding that JSON has here."""
+    kind, _, parameters = (content_type or "").partition(";")
+    return kind.strip().lower() == "application/json" and parameters.replace(" ", "").lower().rstrip(";") in _UTF_8
 
 
 async def read(receive: Receive, declared: str | None, limit: int) -> bytes:

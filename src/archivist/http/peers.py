@@ -1,6 +1,6 @@
 """Where a request came from: the socket, or what a proxy says that the operator named (RFC 7239 describes the idea)."""
 
-from ipaddress import ip_address
+from ipaddress import IPv6Address, ip_address
 
 from starlette.types import Scope
 
@@ -16,11 +16,11 @@ def address(scope: Scope, site: Site) -> str:
     address that is none of them.
     """
     client = scope.get("client")
-    peer: str = client[0] if client else UNKNOWN
+    peer = _plain(client[0]) if client else UNKNOWN
     if not _is_proxy(peer, site):
         return peer
     forwarded = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
-    hops = [hop.strip() for value in forwarded for hop in value.decode("latin-1").split(",")]
+    hops = [_plain(hop.strip()) for value in forwarded for hop in value.decode("latin-1").split(",")]
     for hop in reversed(hops):
         if not _is_proxy(hop, site):
             return hop if _is_address(hop) else peer
@@ -29,6 +29,13 @@ def address(scope: Scope, site: Site) -> str:
 
 def _is_proxy(peer: str, site: Site) -> bool:
     return _is_address(peer) and any(ip_address(peer) in network for network in site.proxies)
+
+
+def _plain(text: str) -> str:
+    """An IPv4 address as itself, where a socket for both versions spells it as one of IPv6."""
+    found = ip_address(text) if _is_address(text) else None
+    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
+    return str(mapped) if mapped else text
 
 
 def _is_address(text: str) -> bool:

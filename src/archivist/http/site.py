@@ -46,7 +46,7 @@ def split_port(authority: str) -> tuple[str, int | None]:
     name, colon, digits = authority.rpartition(":")
     if not colon or authority.endswith("]"):
         return authority, None
-    if not (digits.isascii() and digits.isdigit() and len(digits) <= 5 and 0 < int(digits) < 2**16):
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 5 and digits[0] != "0" and int(digits) < 2**16):
         return "", None
     return name, int(digits)
 

@@ -15,11 +15,6 @@ def forms(accept: str | None) -> tuple[bool, bool]:
     return bool(ranges & _JSON), bool(ranges & _EVENTS)
 
 
-def is_json(content_type: str | None) -> bool:
-    """Whether a body says that it is JSON, whatever its parameters."""
-    return content_type is not None and content_type.partition(";")[0].strip().lower() == "application/json"
-
-
 def _split(item: str) -> tuple[str, str, str]:
     kind, separator, parameters = item.strip().partition(";")
     return kind.strip().lower(), separator, parameters

@@ -164,7 +164,7 @@ class Exchange:
     def _check_form(self) -> None:
         if self.method != "POST":
             raise Refusal(405, "only POST is served here", [(b"allow", METHODS.encode())])
-        if not accepts.is_json(self.headers.get(b"content-type")):
+        if not bodies.is_json(self.headers.get(b"content-type")):
             raise Refusal(415, "Content-Type must be application/json")
         json, events = accepts.forms(self.headers.get(b"accept"))
         if not json and not events:

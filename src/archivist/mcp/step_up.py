@@ -32,7 +32,7 @@ class StepUp:
 
     def in_result(self, who: Principal, message: Message | None) -> bool:
         """Whether the challenge belongs into a tool's result: that is where some hosts look, and nowhere else."""
-        if message is None or message.method != "tools/call" or who.credential != "oauth":
+        if message is None or message.id is None or message.method != "tools/call" or who.credential != "oauth":
             return False
         if self.mode != "auto":
             return self.mode == "result"

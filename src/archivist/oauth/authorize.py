@@ -13,20 +13,25 @@ from archivist.app import App
 from archivist.domain.access import Principal, Scope
 from archivist.domain.authorizations import Parameters, addressed
 from archivist.domain.clients import Client
+from archivist.domain.documents import host_of, is_document_address
 from archivist.domain.errors import ArchivistError, InvalidArgument, NotFound
 from archivist.domain.ids import VaultId
 from archivist.domain.redirects import target, with_parameters
-from archivist.domain.rejections import Rejected, Unanswerable
+from archivist.domain.rejections import Code, Rejected, Unanswerable
 from archivist.http import forms
 from archivist.http.forms import Form, Malformed
 from archivist.http.site import Site
 from archivist.oauth import consent
-from archivist.services.authorizations import Decided, Pending
+from archivist.services.authorizations import Decided, Pending, require_own
 from archivist.settings import Settings
 from archivist.web import browser
 from archivist.web.browser import Browser
 from archivist.web.door import door
 from archivist.web.rendering import page
+
+_UNKEPT = {"cache-control": "no-store", "referrer-policy": "no-referrer"}
+_SAID: Mapping[Code, str] = {"invalid_scope": "scope", "invalid_target": "resource"}
+"""What a page calls an error that it tells the person instead of the app."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +43,17 @@ class Authorize:
     settings: Settings
 
     async def __call__(self, request: Request) -> Response:
-        """Answers one request with a page, or sends the browser to the app."""
+        """Answers one request with a page, or sends the browser to the app. Nothing of it is kept anywhere."""
+        answer = await self._answered(request)
+        for name, value in _UNKEPT.items():
+            answer.headers.setdefault(name, value)
+        return answer
+
+    async def _answered(self, request: Request) -> Response:
         at = await browser.browser(self.app, self.site, request)
         try:
-            parameters = forms.fields_of(request.scope["query_string"].decode("latin-1"))
+            query = request.scope["query_string"].decode("latin-1")
+            parameters = forms.fields_of(query, errors="surrogateescape")  # `state` may be any bytes
             if not at.signed or at.who is None:
                 waiting = await self._waiting(parameters)
                 return await door(self.app, self.site, self.settings, request, at, waiting=waiting)
@@ -49,7 +61,7 @@ class Authorize:
                 return await self._decided(request, at, at.who)
             return await self._asked(at, at.who, parameters)
         except Malformed:
-            return _unanswerable("malformed")
+            return _unanswerable("request")
         except Unanswerable as error:
             return _unanswerable(error.reason)
         except browser.Forged:
@@ -57,14 +69,17 @@ class Authorize:
 
     async def _waiting(self, parameters: Parameters) -> str | None:
         """The name of the app, before anybody is signed in: what is known to be wrong by now is told at once."""
-        to = addressed(parameters)
+        to, policy = addressed(parameters), self.app.clients.policy
         client = await self.app.clients.known(to.client_id)
+        if client is not None and client.blocked is not None:
+            raise Unanswerable("client_blocked", "this app is blocked here by an administrator")
+        if is_document_address(to.client_id):  # its document says where it returns to, and is fetched later
+            if not policy.documents or not policy.admits_host(host_of(to.client_id)):
+                raise Unanswerable("document_refused", "apps of this address may not be connected here")
+            return client.name if client else None
         if client is None:
-            if not to.client_id.startswith("https://"):
-                raise Unanswerable("unknown_client", "this app is not registered here (any more)")
-            return None
-        if not client.returns_to(to.redirect_uri) and client.kind != "document":
-            raise Unanswerable("redirect_mismatch", "redirect_uri: is not one that this app has registered")
+            raise Unanswerable("unknown_client", "this app is not registered here (any more)")
+        require_own(client, to.redirect_uri, policy.schemes)
         return client.name or None
 
     async def _asked(self, at: Browser, who: Principal, parameters: Parameters) -> Response:
@@ -73,7 +88,7 @@ class Authorize:
         except Rejected as error:
             client, to, _dated = await self.app.authorizations.addressee(who, parameters)
             if not _is_safe(client, to.redirect_uri):
-                return _unanswerable(error.error)
+                return _unanswerable(_SAID.get(error.error, "request"))
             told = {"error": error.error, "error_description": error.detail}
             return self._sent(to.redirect_uri, to.state, told)
         return await self._page(at, who, pending)
@@ -92,7 +107,7 @@ class Authorize:
             pending = await self.app.authorizations.again(who, secret)
             return await self._page(at, who, pending, error=error, form=form)
         except NotFound:
-            return _unanswerable("too_old")
+            return _unanswerable("transaction")
         except ArchivistError as error:
             return page("error", error.status, me=None, reason=None, retry_after=None)
 
@@ -132,8 +147,7 @@ class Authorize:
 
     def _sent(self, redirect_uri: str, state: str, parameters: Mapping[str, str]) -> Response:
         address = with_parameters(redirect_uri, self._answer(parameters, state))
-        headers = {"cache-control": "no-store", "referrer-policy": "no-referrer"}
-        response = Response(status_code=303, headers=headers)
+        response = Response(status_code=303)
         response.headers["location"] = address  # as it is: what the app registered is not to be spelled anew
         return response
 

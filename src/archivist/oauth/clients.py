@@ -2,14 +2,20 @@
 
 import base64
 import binascii
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from urllib.parse import unquote_plus
 
+from starlette.requests import Request
+
 from archivist.app import App
 from archivist.domain.clients import Client, Method
-from archivist.domain.rejections import Rejected
-from archivist.http.forms import Form
+from archivist.domain.rejections import Rejected, Unheard
+from archivist.http import forms, peers
+from archivist.http.forms import Form, Malformed
 from archivist.http.headers import Headers
+from archivist.http.site import Site
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +43,28 @@ def claimed(headers: Headers, form: Form) -> Claimed:
     return Claimed(named, password, "client_secret_basic")
 
 
-async def authenticated(app: App, headers: Headers, form: Form) -> Client:
-    """Raises Rejected: invalid_client or invalid_request."""
-    claim = claimed(headers, form)
-    return await app.clients.authenticated(claim.client_id, claim.secret, claim.method)
+async def posted(headers: Headers, request: Request) -> Form:
+    """The form of a call. Raises Malformed: it is none, or there are parameters in the address."""
+    if request.scope["query_string"]:
+        raise Malformed(400, "parameters belong into the body, not into the address")
+    return await forms.read(headers, request.receive)
+
+
+@asynccontextmanager
+async def caller(app: App, site: Site, request: Request, form: Form) -> AsyncIterator[Client]:
+    """The app that calls, once it is known. Guesses, also those within, are counted for it and where they come from.
+
+    Raises:
+        Rejected: invalid_client or invalid_request.
+        RateLimited: there were too many guesses; it is not even looked at.
+    """
+    claim, address = claimed(Headers(request.scope["headers"]), form), peers.address(request.scope, site)
+    await app.clients.require_calm(claim.client_id, address)
+    try:
+        yield await app.clients.authenticated(claim.client_id, claim.secret, claim.method)
+    except Unheard:
+        await app.clients.guessed(claim.client_id, address)
+        raise
 
 
 def _basic(authorization: str) -> tuple[str, str]:

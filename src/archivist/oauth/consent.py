@@ -37,7 +37,7 @@ async def context(app: App, who: Principal, pending: Pending, form: Form | None)
         "transaction": pending.secret,
         "tools": PATHS[request.toolset],
         "lasts": {"idle_days": REFRESH_IDLE.days, "total_days": REFRESH_TOTAL.days},
-        "client": {**client, "copy_of": copy, "changed": ["name"] if pending.changed else []},
+        "client": {**client, "copy_of": copy, "changed": list(pending.changed)},
         "vaults": [{**vault, "chosen": vault["id"] == first} for vault in vaults],
         "new_vault": True,
         "scopes": [_scope(scope, pending, shown, form) for scope in Scope],

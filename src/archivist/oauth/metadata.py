@@ -8,6 +8,13 @@ from archivist.http.challenges import metadata_path
 from archivist.services.clients import Policy
 
 AUTHORIZE, TOKEN, REGISTER, REVOKE = "/oauth/authorize", "/oauth/token", "/oauth/register", "/oauth/revoke"
+UNLOOKED = "/token"
+"""Where the endpoint for tokens is called by clients that keep their tokens but not our document: the default of the
+revision of 2025-03-26. Without it FastMCP's client would have to ask its person anew after every start."""
+
+CALLED = (TOKEN, UNLOOKED, REGISTER, REVOKE)
+"""Where programs call and read what is answered; the other endpoint is for people."""
+
 _DOCUMENTS = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration")
 _BELOW = ("", *PATHS.values())
 RESOURCES = {metadata_path(path): path or PATHS["vault"] for path in _BELOW}

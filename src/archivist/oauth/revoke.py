@@ -6,23 +6,24 @@ from starlette.responses import Response
 from archivist.app import App
 from archivist.domain.errors import ArchivistError
 from archivist.domain.rejections import Rejected
-from archivist.http import forms
 from archivist.http.forms import Malformed
 from archivist.http.headers import Headers, Repeated
-from archivist.oauth.clients import authenticated
+from archivist.http.site import Site
+from archivist.oauth.clients import caller, posted
 from archivist.oauth.replies import answered, malformed, refused
 
 
-async def revoke(app: App, request: Request) -> Response:
+async def revoke(app: App, site: Site, request: Request) -> Response:
     """200 for whatever token is named, known or not; the hint about its kind is not needed (§2.1, §2.2)."""
     headers = Headers(request.scope["headers"])
     try:
-        form = await forms.read(headers, request.receive)
-        client = await authenticated(app, headers, form)
-        named = form.one("token")
-        if not named:
-            raise Rejected("invalid_request", "token: is missing")
-        await app.tokens.revoke(client, named)
+        form = await posted(headers, request)
+        form.require_once()
+        async with caller(app, site, request, form) as client:
+            named = form.one("token")
+            if not named:
+                raise Rejected("invalid_request", "token: is missing")
+            await app.tokens.revoke(client, named)
     except (Malformed, Repeated) as error:
         return malformed(getattr(error, "status", 400), str(error))
     except ArchivistError as error:

@@ -1,6 +1,6 @@
 """The routes of the authorization server: its endpoints, and the documents that lead to them."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from starlette.requests import Request
@@ -11,9 +11,10 @@ from archivist.app import App
 from archivist.http.site import Site
 from archivist.oauth import metadata, register, revoke, token
 from archivist.oauth.authorize import Authorize
-from archivist.oauth.replies import PUBLIC
+from archivist.oauth.replies import PUBLIC, malformed
 from archivist.settings import Settings
 
+_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 _HOUR = "public, max-age=3600"
 
 
@@ -25,10 +26,10 @@ def oauth_routes(app: App, site: Site, settings: Settings) -> list[Route]:
         return await authorize(request)
 
     async def tokens(request: Request) -> Response:
-        return await token.token(app, request)
+        return await token.token(app, site, request)
 
     async def revoked(request: Request) -> Response:
-        return await revoke.revoke(app, request)
+        return await revoke.revoke(app, site, request)
 
     async def registered(request: Request) -> Response:
         return await register.register(app, site, request)
@@ -44,7 +45,7 @@ def oauth_routes(app: App, site: Site, settings: Settings) -> list[Route]:
     registering = [_called(metadata.REGISTER, registered)] if app.clients.policy.registration else []
     return [
         Route(metadata.AUTHORIZE, authorized, methods=["GET", "POST"]),
-        _called(metadata.TOKEN, tokens),
+        *(_called(path, tokens) for path in (metadata.TOKEN, metadata.UNLOOKED)),
         _called(metadata.REVOKE, revoked),
         *registering,
         *(_read(path, resource) for path in metadata.RESOURCES),
@@ -62,11 +63,19 @@ def _read(path: str, endpoint: Callable[[Request], Any]) -> Route:
 
 
 def _called(path: str, endpoint: Callable[[Request], Any]) -> Route:
-    """An endpoint that pages of any origin may post to; it takes no cookies."""
-    return Route(path, _with_preflight(endpoint, "POST"), methods=["POST", "OPTIONS"])
+    """An endpoint that pages of any origin may post to; it takes no cookies, and answers every method in its form."""
+
+    async def posted(request: Request) -> Any:
+        if request.method == "POST":
+            return await endpoint(request)
+        refusal = malformed(405, "only POST is served here")
+        refusal.headers["allow"] = "POST, OPTIONS"
+        return refusal
+
+    return Route(path, _with_preflight(posted, "POST"), methods=_METHODS)
 
 
-def _with_preflight(endpoint: Callable[[Request], Any], method: str) -> Callable[[Request], Any]:
+def _with_preflight(endpoint: Callable[[Request], Any], method: str) -> Callable[[Request], Awaitable[Response]]:
     allowed = {
         "Access-Control-Allow-Methods": method,
         "Access-Control-Allow-Headers": "Authorization, Content-Type, MCP-Protocol-Version",

@@ -7,25 +7,25 @@ from archivist.app import App
 from archivist.domain.access import Scope
 from archivist.domain.clients import Client
 from archivist.domain.errors import ArchivistError
-from archivist.domain.rejections import Rejected
-from archivist.http import forms
+from archivist.domain.rejections import Code, Rejected
 from archivist.http.forms import Form, Malformed
 from archivist.http.headers import Headers, Repeated
-from archivist.oauth.clients import authenticated
+from archivist.http.site import Site
+from archivist.oauth.clients import caller, posted
 from archivist.oauth.replies import answered, malformed, refused
 from archivist.services.tokens import Pair
 
 
-async def token(app: App, request: Request) -> Response:
+async def token(app: App, site: Site, request: Request) -> Response:
     """Answers one request; whatever is wrong with it becomes an error of the RFC."""
     headers = Headers(request.scope["headers"])
     basic = b"authorization" in headers
     try:
-        if request.url.query:
-            raise Malformed(400, "parameters belong into the body, not into the address")
-        form = await forms.read(headers, request.receive)
-        client = await authenticated(app, headers, form)
-        pair = await _granted(app, client, form)
+        form = await posted(headers, request)
+        form.require_once("resource")
+        _require_supported(form.one("grant_type"))
+        async with caller(app, site, request, form) as client:
+            pair = await _granted(app, client, form)
     except (Malformed, Repeated) as error:
         return malformed(getattr(error, "status", 400), str(error))
     except ArchivistError as error:
@@ -34,8 +34,7 @@ async def token(app: App, request: Request) -> Response:
 
 
 async def _granted(app: App, client: Client, form: Form) -> Pair:
-    kind = form.one("grant_type")
-    if kind == "authorization_code":
+    if form.one("grant_type") == "authorization_code":
         return await app.tokens.exchange(
             client,
             code=form.one("code"),
@@ -43,13 +42,15 @@ async def _granted(app: App, client: Client, form: Form) -> Pair:
             redirect_uri=form.one("redirect_uri"),
             resources=form.all("resource"),
         )
-    if kind == "refresh_token":
-        return await app.tokens.refresh(
-            client, token=form.one("refresh_token"), scope=form.one("scope"), resources=form.all("resource")
-        )
-    if not kind:
-        raise Rejected("invalid_request", "grant_type: must be authorization_code or refresh_token")
-    raise Rejected("unsupported_grant_type", "grant_type: must be authorization_code or refresh_token")
+    return await app.tokens.refresh(
+        client, token=form.one("refresh_token"), scope=form.one("scope"), resources=form.all("resource")
+    )
+
+
+def _require_supported(kind: str) -> None:
+    if kind not in ("authorization_code", "refresh_token"):
+        code: Code = "unsupported_grant_type" if kind else "invalid_request"
+        raise Rejected(code, "grant_type: must be authorization_code or refresh_token")
 
 
 def _view(pair: Pair) -> dict[str, object]:

@@ -60,8 +60,7 @@ def key_routes(app: App, site: Site) -> list[Route]:
     """The routes."""
     served = _Keys(app, site)
     return [
-        Route(PATH, served.minted, methods=["GET"]),
-        Route(PATH, served.mint, methods=["POST"]),
+        Route(PATH, served.all, methods=["GET", "POST"]),
         Route(f"{PATH}/{{id}}", served.unmint, methods=["DELETE"]),
     ]
 
@@ -70,6 +69,9 @@ def key_routes(app: App, site: Site) -> list[Route]:
 class _Keys:
     app: App
     site: Site
+
+    async def all(self, request: Request) -> Response:
+        return await (self.mint(request) if request.method == "POST" else self.minted(request))
 
     async def mint(self, request: Request) -> Response:
         async def work(who: Principal) -> Response:
@@ -165,7 +167,7 @@ def _wanted(value: Any) -> Wanted:
     if not isinstance(value, dict) or not value.keys() <= set(_FIELDS):
         raise InvalidArgument("body", f"must be an object with no other members than {', '.join(_FIELDS)}")
     for field in ("name", "vault_ref", "mode"):
-        if not isinstance(value.get(field, ""), str):
+        if not isinstance(value.get(field), str | None):
             raise InvalidArgument(field, "must be a string")
     vault = value.get("vault_ref")
     if vault is not None and not is_uuid(vault):

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 
 from archivist.domain import authorizations as rules
@@ -46,7 +46,7 @@ class Pending:
     """What the consent page shows. `secret` names the transaction and is in no database.
 
     choices: the one to preselect first. connected: the vault of a connection that this app has, for a step-up.
-    changed: what a person allowed earlier has another name or other targets now.
+    changed: what is different since this person allowed it last: `name`, `addresses`.
     """
 
     secret: str
@@ -55,7 +55,7 @@ class Pending:
     dated: date | None
     choices: Sequence[Choice]
     connected: VaultId | None
-    changed: bool
+    changed: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,10 +98,7 @@ class Authorizations:
         _require_browser(who)
         to = rules.addressed(parameters)
         known = await self.clients.asking(who, to.client_id)
-        if not known.client.returns_to(to.redirect_uri):
-            raise Unanswerable("redirect_mismatch", "redirect_uri: is not one that this app has registered")
-        if verdict(to.redirect_uri, self.clients.policy.schemes) != "allowed":
-            raise Unanswerable("redirect_refused", "redirect_uri: may not be used here any more")
+        require_own(known.client, to.redirect_uri, self.clients.policy.schemes)
         return known.client, to, known.dated
 
     async def begin(self, who: Principal, parameters: Parameters) -> Pending:
@@ -121,7 +118,7 @@ class Authorizations:
             digest=digest,
             session=who.credential_id,
             client=client.digest,
-            request=_dumped(request, dated),
+            request=_dumped(request, client, dated),
             created=now,
             expires=now + TRANSACTION,
         )
@@ -213,8 +210,8 @@ class Authorizations:
         client = await stored_clients.find(control, found.client)
         if client is None or client.blocked is not None or not self.clients.policy.admits(client):
             raise NotFound("this app is not registered here (any more); connect it once more")
-        request, dated = _loaded(found.request)
-        return _Question(digest=found.digest, request=request, client=client, dated=dated, created=found.created)
+        request, shown, dated = _loaded(found.request, client)
+        return _Question(digest=found.digest, request=request, client=shown, dated=dated, created=found.created)
 
     async def _pending(self, control: Database, who: Principal, secret: str, question: _Question) -> Pending:
         client, request = question.client, question.request
@@ -223,7 +220,7 @@ class Authorizations:
             for grant in await grants.of_user(control, who.user)
             if client.is_named(grant.client) and grant.toolset == request.toolset
         ]
-        changed = bool(theirs) and theirs[0].shown != client.shown
+        changed = _changes(theirs[0], client) if theirs else ()
         first = theirs[0].vault if theirs and not changed else None
         held = {} if changed else {grant.vault: grant.scopes for grant in theirs}
         roles = {member.vault: member.role for member in await members.of_user(control, who.user)}
@@ -248,6 +245,12 @@ class Authorizations:
             connected=first,
             changed=changed,
         )
+
+
+def require_own(client: Client, redirect_uri: str, schemes: frozenset[str]) -> None:
+    """Raises Unanswerable: not a target of the app, or one that may not be used any more; `schemes` as registered."""
+    if not client.returns_to(redirect_uri) or verdict(redirect_uri, schemes) != "allowed":
+        raise Unanswerable("redirect_uri", "redirect_uri: is not one that this app has registered and may use")
 
 
 def _require_browser(who: Principal) -> None:
@@ -318,13 +321,24 @@ def _code(
     )
 
 
-def _dumped(request: Request, dated: date | None) -> str:
+def _changes(before: Grant, client: Client) -> Sequence[str]:
+    """What of an app is not as it was when it was allowed."""
+    name = ("name",) if before.client_name != client.name else ()
+    addresses = ("addresses",) if before.shown != replace(client, name=before.client_name).shown else ()
+    return (*name, *addresses)
+
+
+def _dumped(request: Request, client: Client, dated: date | None) -> str:
     fields = {name: getattr(request, name) for name in ("client_id", "redirect_uri", "state", "challenge", "toolset")}
-    return json.dumps({**fields, "asked": sorted(request.asked), "dated": dated.isoformat() if dated else None})
+    shown = {"name": client.name, "redirect_uris": client.redirect_uris}
+    day = dated.isoformat() if dated else None
+    return json.dumps({**fields, "asked": sorted(request.asked), "shown": shown, "dated": day})
 
 
-def _loaded(text: str) -> tuple[Request, date | None]:
+def _loaded(text: str, client: Client) -> tuple[Request, Client, date | None]:
+    """What was asked, and the app as it was then: what is decided about is what was shown."""
     fields = json.loads(text)
-    dated = fields.pop("dated")
+    dated, shown = fields.pop("dated"), fields.pop("shown")
     asked = frozenset(Scope(word) for word in fields.pop("asked"))
-    return Request(**fields, asked=asked), date.fromisoformat(dated) if dated else None
+    client = replace(client, name=shown["name"], redirect_uris=tuple(shown["redirect_uris"]))
+    return Request(**fields, asked=asked), client, date.fromisoformat(dated) if dated else None

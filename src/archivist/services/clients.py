@@ -16,7 +16,8 @@ from archivist.domain.errors import Conflict, InsufficientScope, InvalidArgument
 from archivist.domain.ids import CONTROL
 from archivist.domain.limits import WAITING_CLIENTS
 from archivist.domain.redirects import acceptable
-from archivist.domain.rejections import Rejected, Unanswerable
+from archivist.domain.registrations import registration
+from archivist.domain.rejections import Rejected, Unanswerable, Unheard
 from archivist.fetching.cached import CachedDocuments
 from archivist.fetching.documents import FetchFailed
 from archivist.services import acts, endings
@@ -28,6 +29,9 @@ from archivist.storage.stores import Stores
 
 HOURLY, DAILY = 10, 50
 """Registrations from one network."""
+
+GUESSES = 30
+"""Secrets that nobody was given, shown for one app from one network, before none from there is looked at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,16 +85,7 @@ class Clients:
             Rejected: invalid_redirect_uri or invalid_client_metadata.
             RateLimited: too many from this network, or too many that nobody allowed.
         """
-        name = metadata.get("client_name", "")
-        uris = metadata.get("redirect_uris")
-        if not isinstance(name, str):
-            raise Rejected("invalid_client_metadata", "client_name: must be text")
-        if not isinstance(uris, list) or not uris:
-            raise Rejected("invalid_redirect_uri", "redirect_uris: must be a list of one or more addresses")
-        try:
-            targets = acceptable(uris, self.policy.schemes)
-        except InvalidArgument as error:
-            raise Rejected("invalid_redirect_uri", error.detail) from None
+        said = registration(metadata, self.policy.schemes)
         control = await self.stores.control()
         await self._require_room(control, address)
         now = self.now()
@@ -99,8 +94,8 @@ class Clients:
             digest=client_digest(client_id),
             client_id=client_id,
             kind="registered",
-            name=shown_name(name),
-            redirect_uris=targets,
+            name=said.name,
+            redirect_uris=said.redirect_uris,
             secret="",
             method="none",
             created=now,
@@ -131,17 +126,27 @@ class Clients:
     async def authenticated(self, client_id: str, secret: str | None, method: Method) -> Client:
         """The app that calls the token or the revocation endpoint.
 
+        One that is blocked is let in: it has nothing left here, and if it were unknown it would register anew.
+
         Raises:
-            Rejected: invalid_client: unknown, blocked, or not authenticated in the one way that it registered.
+            Rejected: invalid_client: unknown, or not authenticated in the one way that it registered.
         """
         client = await self.known(client_id)
-        if client is None or client.blocked is not None:
-            raise Rejected("invalid_client", "client_id: this app is not registered here (any more); register it anew")
+        if client is None:
+            raise Unheard("invalid_client", "client_id: this app is not registered here (any more); register it anew")
         if client.method != method:
             raise Rejected("invalid_client", f"this app authenticates by {client.method}")
         if client.kind == "confidential" and not hmac.compare_digest(client.secret, secrets.digest(secret or "")):
-            raise Rejected("invalid_client", "client_secret: is wrong")
+            raise Unheard("invalid_client", "client_secret: is wrong")
         return client
+
+    async def require_calm(self, client_id: str, address: str) -> None:
+        """Raises RateLimited: too many guesses were made for this app from this network; others are not held up."""
+        await self.throttling.require_fewer(await self.stores.control(), _guesses(client_id, address), GUESSES)
+
+    async def guessed(self, client_id: str, address: str) -> None:
+        """Count one more of them."""
+        await self.throttling.count(await self.stores.control(), _guesses(client_id, address))
 
     async def create(
         self, who: Principal, *, name: str, redirect_uris: Sequence[str], method: Method = "client_secret_basic"
@@ -207,8 +212,10 @@ class Clients:
             _open(known)
         try:
             found = await self.documents.get(client_id, who.user)
-        except (FetchFailed, InvalidDocument) as failure:
-            raise Unanswerable(failure.reason, "what this app says about itself cannot be read") from None
+        except FetchFailed as failure:
+            raise Unanswerable(_told(failure), "what this app says about itself cannot be fetched") from None
+        except InvalidDocument:
+            raise Unanswerable("document_invalid", "what this app says about itself is not right") from None
         except RateLimited as limited:
             raise Unanswerable("too_often", limited.detail) from None
         client = Client(
@@ -239,16 +246,25 @@ class Clients:
 
     async def _require_room(self, control: Database, address: str) -> None:
         near = network(address)
-        await self.throttling.at_most(control, subject("register", "day", near), DAILY, timedelta(days=1))
         await self.throttling.at_most(control, subject("register", "hour", near), HOURLY, timedelta(hours=1))
+        await self.throttling.at_most(control, subject("register", "day", near), DAILY, timedelta(days=1))
         await control.apply([stored.clear(self.now() - UNUSED)])
         if await stored.waiting(control) >= WAITING_CLIENTS:
             raise RateLimited("too many apps wait to be allowed; try again tomorrow, or ask the operator", 3600)
 
 
+def _guesses(client_id: str, address: str) -> str:
+    return subject("guess", client_digest(client_id), network(address))
+
+
+def _told(failure: FetchFailed) -> str:
+    """Nothing of what lies at the address: not whether somebody answered, how, or how soon."""
+    return "document_refused" if failure.reason in ("address", "own") else "document_unreachable"
+
+
 def _open(client: Client) -> Client:
     if client.blocked is not None:
-        raise Unanswerable("blocked", "this app is blocked here by an administrator")
+        raise Unanswerable("client_blocked", "this app is blocked here by an administrator")
     return client
 
 

@@ -63,11 +63,11 @@ class Counting:
 
     async def flush(self) -> None:
         """Write what was counted; what cannot be written is kept for the next time."""
-        taken = dict(self._counted)
-        if not taken:
+        if not self._counted:
             return
-        self._counted.clear()
         control = await self.stores.control()
+        taken = dict(self._counted)
+        self._counted.clear()
         try:
             for some in _batches(list(taken.items())):
                 writes = [write for _what, use in some for write in uses.add(use)]

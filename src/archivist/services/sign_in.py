@@ -129,7 +129,7 @@ class SignIn:
         Raises:
             Unauthenticated: the account is disabled or gone.
         """
-        return await self._vouched(user, visitor, "link")
+        return await self._vouched(user, visitor, "sign in")
 
     async def session(self, secret: str) -> tuple[Session, Principal, User]:
         """The session behind a cookie, who it is, and their account. A half session is told by its stage.

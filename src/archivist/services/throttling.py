@@ -62,6 +62,17 @@ class Throttling:
             raise _wait(first + window - now)
         return await self._count(db, subject, most, window)
 
+    async def require_fewer(self, db: Database, subject: str, most: int) -> None:
+        """Raises RateLimited: it failed `most` times within the window. Nothing is counted."""
+        now = self.now()
+        count, first, _last = await attempts.since(db, subject, now - WINDOW)
+        if count >= most and first is not None:
+            raise _wait(first + WINDOW - now)
+
+    async def count(self, db: Database, subject: str) -> None:
+        """One more failure."""
+        await db.apply([attempts.insert(subject, self.new_id(), self.now())])
+
     async def _count(self, db: Database, subject: str, most: int, window: timedelta) -> str:
         """Count first and look again: of many at the same moment, no more than `most` get through."""
         now, id = self.now(), self.new_id()

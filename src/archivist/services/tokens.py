@@ -16,9 +16,9 @@ from archivist.domain.access import Scope
 from archivist.domain.audit import Entry
 from archivist.domain.authorizations import asked_scopes, proves
 from archivist.domain.clients import Client
-from archivist.domain.errors import Conflict
+from archivist.domain.errors import Conflict, Unavailable
 from archivist.domain.grants import ACCESS, FAILURES, GRACE, AuthorizationCode, Reason, Token
-from archivist.domain.rejections import Rejected
+from archivist.domain.rejections import Rejected, Unheard
 from archivist.domain.roles import CAPS
 from archivist.domain.sessions import is_alive
 from archivist.domain.toolsets import Toolset, toolset_of
@@ -82,7 +82,7 @@ class Tokens:
         control = await self.stores.control()
         found = await codes.by_digest(control, secrets.digest(code)) if secrets.is_a("code", code) else None
         if found is None:
-            raise Rejected("invalid_grant", SPENT)
+            raise Unheard("invalid_grant", SPENT)
         right = client.is_named(found.client) and found.redirect_uri == redirect_uri
         if not right or not proves(verifier, found.challenge):
             await self._count_failure(control, found)
@@ -95,7 +95,8 @@ class Tokens:
         session = await sessions.with_id(control, found.session)
         alive = session is not None and is_alive(session, now)
         standing = await stored.standing(control, found.vault, found.grant)
-        if now >= found.expires or found.failures >= FAILURES or not alive or standing is None:
+        open_still = now < found.expires and found.failures < FAILURES and self.policy.admits(client)
+        if not open_still or not alive or standing is None:
             raise Rejected("invalid_grant", SPENT)
         return await self._first_pair(control, found, client, standing, now)
 
@@ -110,9 +111,14 @@ class Tokens:
         """
         control = await self.stores.control()
         found = await stored.by_digest(control, secrets.digest(token)) if secrets.is_a("refresh", token) else None
-        if found is None or found.kind != "refresh" or not client.is_named(found.client) or found.ended is not None:
-            raise Rejected("invalid_grant", STALE)
+        if found is None or found.kind != "refresh":
+            raise Unheard("invalid_grant", STALE)
         now = self.now()
+        if not client.is_named(found.client) or found.ended is not None:
+            raise Rejected("invalid_grant", STALE)
+        if found.spent is not None and not _is_in_time(found, now):
+            await self._end_connection(control, found, client, "token reused", reason="reused")
+            raise Rejected("invalid_grant", STALE)
         if now >= found.expires:
             raise Rejected("invalid_grant", STALE)
         self._require_toolset(resources, found.toolset)
@@ -180,11 +186,12 @@ class Tokens:
 
     async def _same_pair(self, control: Database, found: Token, refresh: _Refresh) -> Pair:
         """What the first one got who showed this token; anything else is reuse, and ends the connection."""
+        if found.spent is None and found.ended is None:  # nobody was faster: something else got in between
+            raise Unavailable("this could not be done now; try again")
         now = self.now()
         successor = await stored.by_digest(control, found.successor) if found.successor else None
-        in_time = found.spent is not None and found.spent <= now + GRACE and now < found.spent + GRACE
         untouched = successor is not None and successor.spent is None and successor.ended is None
-        if found.ended is not None or not in_time or not untouched or found.request != refresh.asked:
+        if found.ended is not None or not _is_in_time(found, now) or not untouched or found.request != refresh.asked:
             if found.ended is None:
                 await self._end_connection(control, found, refresh.client, "token reused", reason="reused")
             raise Rejected("invalid_grant", STALE)
@@ -249,6 +256,11 @@ class Tokens:
             target=of.family if client is None else client.digest[:36],
             outcome=outcome,
         )
+
+
+def _is_in_time(found: Token, now: datetime) -> bool:
+    """Whether a spent token can still be shown once more. One from a future that the clock came back from cannot."""
+    return found.spent is not None and found.spent <= now + GRACE and now < found.spent + GRACE
 
 
 def _in_force(scopes: frozenset[Scope], standing: Standing) -> frozenset[Scope]:

@@ -114,6 +114,13 @@ class Trail:
         await self._note(who, control, CONTROL)
         return _page(found, limit)
 
+    async def note(self, who: Principal, action: str) -> None:
+        """What a person did that changes no row, such as a backup, a start or a stop of the server."""
+        require_person(who)
+        control = await self.stores.control()
+        act = entry(who, self.new_id(), self.now(), action, vault=CONTROL)
+        await control.apply([audit.insert(act)])
+
     async def _opened(self, who: Principal, vault: VaultId) -> Database:
         control = await self.stores.control()
         if await role_now(control, vault, who.user) not in ("admin", "owner"):

@@ -49,6 +49,8 @@ class Transfer:
     async def export(self, who: Principal) -> AsyncIterator[bytes]:
         """The vault as JSON lines, oldest id first: the same vault gives the same bytes."""
         permit(who, "export")
+        control = await self.stores.control()
+        await control.apply([audit.insert(entry(who, self.new_id(), self.now(), "export"))])
         db = await self.stores.vault(who.vault, writable=who.may_change)
         after = None
         while page := await stored.page(db, who.vault, after, PAGE):

@@ -7,6 +7,7 @@ of them open. The file is read again when it changes: other processes may exchan
 import base64
 import json
 import os
+import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -122,9 +123,7 @@ class Keyring:
 
     def _write(self, keys: list[str], *, first: bool = False) -> None:
         """Whole or not at all, and readable by nobody else from the start. The first one there is stays."""
-        fresh = self._path.with_name(f"{self._path.name}.{os.getpid()}.new")
-        with suppress(FileNotFoundError):
-            fresh.unlink()
+        fresh = self._path.with_name(f"{self._path.name}.{secrets.token_hex(4)}.new")
         handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, MODE)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             json.dump({"keys": keys}, file)

@@ -11,7 +11,8 @@ from archivist.web.door import sentence
 def mistakes(error: ArchivistError) -> Mapping[str, str]:
     """A sentence for the field that it is about; under `form` if it is about all of them."""
     if isinstance(error, InvalidArgument):
-        return {error.field: f"It {error.detail.removeprefix(f'{error.field}: ')}."}
+        rule = error.detail.removeprefix(f"{error.field}: ").replace("..", " to ")
+        return {error.field: f"It {rule}."}
     if isinstance(error, Conflict) and error.detail.startswith("name: "):
         return {"name": words.MISTAKES["name_taken"]}
     return {"form": sentence(error)}
