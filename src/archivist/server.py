@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from ipaddress import ip_network
@@ -28,6 +30,7 @@ from archivist.oauth.replies import refused
 from archivist.oauth.routes import oauth_routes
 from archivist.rest.keys import key_routes
 from archivist.settings import Settings
+from archivist.telemetry.logging import unexpected
 from archivist.web.rendering import page
 from archivist.web.routes import page_routes
 
@@ -90,7 +93,8 @@ class Door:
             refused = JSONResponse(_error(421, "this Host is not served here"), 421, {"Vary": "Origin"})
             await refused(scope, receive, send)
         else:
-            await self.entries.get(scope["path"], self.routes)(scope, receive, send)
+            with suppress(Exception):  # it was logged and answered; Starlette raises it once more for debuggers
+                await self.entries.get(scope["path"], self.routes)(scope, receive, send)
 
     def _is_ours(self, scope: Scope) -> bool:
         hosts = [value for name, value in scope["headers"] if name == b"host"]
@@ -159,8 +163,14 @@ async def _not_served(_request: Request, exc: Exception) -> Response:
     return JSONResponse(_error(status, text), status, headers)
 
 
-async def _failed(_request: Request, _exc: Exception) -> Response:
-    return JSONResponse(_error(500, "internal error; the server's log has it"), 500)
+async def _failed(request: Request, exc: Exception) -> Response:
+    """A short answer with an id that the log knows; what went wrong, and where, only the log says."""
+    reference = secrets.token_hex(8)
+    unexpected(exc, reference)
+    headers = {"x-request-id": reference}
+    if "text/html" in request.headers.get("accept", ""):
+        return page("error", 500, headers=headers, me=None, reason=None, retry_after=None, reference=reference)
+    return JSONResponse(_error(500, f"internal error; the server's log has it as {reference}"), 500, headers)
 
 
 def _error(status: int, message: str) -> dict[str, Any]:

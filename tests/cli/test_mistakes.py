@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from archivist.cli.main import COMMANDS
 from tests.cli.test_commands import LINE
 
 FULL = Path("/dev/full")
@@ -86,3 +87,32 @@ def test_the_commands_that_the_server_names_can_be_copied_whatever_the_folder_is
         said = [process.stderr.readline().decode() for _ in range(3)] if process.stderr else []
         process.terminate()
     assert all(shlex.split(one)[-2:] == ["--data", str(folder)] for one in said[1:])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["users", "list"],
+        ["users", "link", "Ana"],
+        ["clients", "list"],
+        ["connections", "list"],
+        ["audit"],
+        ["end", "--all"],
+        ["keys", "rotate", "x"],
+        ["secrets", "rotate"],
+        ["vaults", "members", "x"],
+    ],
+    ids=" ".join,
+)
+def test_a_mistyped_folder_is_told_by_every_command_that_needs_one_and_not_made(typed, words):
+    assert "holds no memories; check --data" in line(typed(*words))
+    assert not typed.data.exists()
+
+
+def test_every_command_says_what_it_does_and_takes_the_data_folder(typed):
+    for name in COMMANDS:
+        said = typed(name, "--help", data=False).stdout.decode()
+        subcommands = said.partition("Commands:\n")[2].splitlines()
+        for words in [[one.split()[0]] for one in subcommands if one.strip()] or [[]]:
+            helped = typed(name, *words, "--help", data=False).stdout.decode()
+            assert "--data" in helped, (name, words)

@@ -7,6 +7,11 @@ import sys
 
 import pytest
 
+from archivist.domain.access import LOCAL_OWNER
+from tests.cli.inside import inside
+from tests.people import arrived, joined
+
+pytestmark = pytest.mark.anyio
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
 
 
@@ -52,3 +57,25 @@ def test_no_answer_holds_a_letter_at_which_readers_of_lines_break_it(archivist, 
     said = archivist("stdio", stdin=call(1, "search_memories", query="before")).stdout.decode()
     assert len(said.splitlines()) == 1
     assert json.loads(said)["result"]["structuredContent"]["results"][0]["text"] == text
+
+
+async def test_sec_047_a_running_stdio_loses_rights_with_the_role_of_its_person(archivist):
+    async with inside(archivist) as app:
+        mine = await app.local()
+        await arrived(app, "Ana")
+        other = await joined(app, mine, await arrived(app, "Bo"), mine.vault, "owner")
+        with process(archivist, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as served:
+
+            def ask(id):
+                served.stdin.write(call(id, "store_memory", content="the blue oar"))
+                served.stdin.flush()
+                return json.loads(served.stdout.readline())["result"]
+
+            assert not ask(1).get("isError")
+            await app.members.set_role(other, mine.vault, LOCAL_OWNER, "viewer")
+            refused = ask(2)
+            assert refused["isError"]
+            assert "memories:write" in json.dumps(refused)
+            await app.members.set_role(other, mine.vault, LOCAL_OWNER, "member")
+            assert not ask(3).get("isError")
+            served.stdin.close()

@@ -23,7 +23,9 @@ def clock() -> Clock:
 
 @pytest.fixture
 async def app(tmp_path: Path, clock: Clock) -> AsyncIterator[App]:
-    app = assemble(SqliteStores(tmp_path / "data", now=clock), HashedEmbedder(), clock, Settings(data=tmp_path / "data"))
+    app = assemble(
+        SqliteStores(tmp_path / "data", now=clock), HashedEmbedder(), clock, Settings(data=tmp_path / "data")
+    )
     await app.start()
     yield app
     await app.close()

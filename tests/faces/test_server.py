@@ -112,3 +112,25 @@ def test_sec_144_the_default_is_to_listen_and_answer_on_loopback_only():
     assert site_of(Settings()).loopback
     assert site_of(Settings(host="::1")).loopback
     assert not site_of(Settings(host="0.0.0.0")).loopback
+
+
+@pytest.mark.parametrize(("accept", "kind"), [("text/html", "text/html"), ("*/*", "application/json")])
+async def test_sec_231_what_nobody_foresaw_is_a_short_answer_with_an_id_that_the_log_knows(
+    app, server, monkeypatch, capsys, accept, kind
+):
+    said = "the secret of /some/place in a SELECT"
+
+    async def broken(*_args, **_kwargs):
+        raise RuntimeError(said)
+
+    async with client(server, key=None) as http:
+        monkeypatch.setattr(type(app.accounts), "is_set_up", broken)
+        answer = await http.get("/sign-in", headers={"accept": accept})
+    assert answer.status_code == 500
+    assert answer.headers["content-type"].startswith(kind)
+    reference = answer.headers["x-request-id"]
+    assert reference in answer.text
+    assert not any(word in answer.text for word in ("secret", "SELECT", "/some/place", "Traceback", "archivist/"))
+    logged = "".join(capsys.readouterr())
+    assert reference in logged
+    assert "the secret" not in logged

@@ -36,3 +36,31 @@ def test_what_nothing_would_obey_is_refused_by_name(tmp_path, environment, file,
     (tmp_path / "archivist.toml").write_text(file)
     with pytest.raises(Refused, match=named):
         load({"ARCHIVIST_DATA": str(tmp_path), **environment})
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://memory.example.org",
+        "http://192.168.1.5:8765",
+        "http://127.0.0.1.example.org",
+        "http://localhost.",
+        "ftp://x",
+    ],
+)
+def test_sec_084_a_public_address_without_https_is_refused_unless_it_is_this_computer(tmp_path, url):
+    with pytest.raises(Refused, match="setting public_url"):
+        load({"ARCHIVIST_DATA": str(tmp_path), "ARCHIVIST_PUBLIC_URL": url})
+
+
+@pytest.mark.parametrize(
+    "url", ["https://memory.example.org", "http://127.0.0.1:8765", "http://localhost:8765", "http://[::1]:8765"]
+)
+def test_sec_084_https_or_this_computer_is_taken_and_is_the_issuer_letter_by_letter(tmp_path, url):
+    settings = load({"ARCHIVIST_DATA": str(tmp_path), "ARCHIVIST_PUBLIC_URL": url})
+    assert (settings.public_url, settings.origin) == (url, url)
+
+
+def test_sec_084_the_issuer_of_an_outside_provider_has_https_too(tmp_path):
+    with pytest.raises(Refused, match="setting provider"):
+        load({"ARCHIVIST_DATA": str(tmp_path), "ARCHIVIST_PROVIDER": "http://accounts.example.org"})

@@ -22,9 +22,11 @@ from archivist.cli.http import BoundedHeads
 from archivist.cli.links import lasting
 from archivist.cli.options import data_option, settings_of
 from archivist.domain.errors import Refused
+from archivist.domain.ids import CONTROL
 from archivist.server import asgi
 from archivist.settings import LOOPBACK, Settings, load
 from archivist.web import links
+from archivist.workers.rounds import attempted
 
 DRAIN_SECONDS = 10
 
@@ -84,7 +86,7 @@ async def _serve(
             gc.freeze()  # what is loaded by now stays; collecting among it would cost a tenth of every request
             _greet(settings, link)
             await server.serve(sockets=[listening])
-            await app.trail.note(OWNER, "server stop")
+            await attempted("stop unnoted", CONTROL, app.trail.note(OWNER, "server stop"))
         finally:
             await app.close()
 

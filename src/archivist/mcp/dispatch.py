@@ -1,6 +1,5 @@
 """From one message to its answer, through the SDK's registry: the same for HTTP and stdio, for both eras."""
 
-import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -27,12 +26,11 @@ from archivist.mcp.rpc import (
     error,
     result,
 )
-from archivist.telemetry.logging import place_of
+from archivist.telemetry.logging import unexpected
 
 Emit = Callable[[dict[str, Any]], Awaitable[None]]
 """Sends one notification to the client on the way to the answer."""
 
-logger = logging.getLogger("archivist.mcp")
 _MEMBERS = frozenset({"name", "arguments", "uri", "cursor", "_meta", "protocolVersion", "capabilities", "clientInfo"})
 _STATUS = {INVALID_PARAMS: 400, INVALID_REQUEST: 400, METHOD_NOT_FOUND: 404, -32021: 400}
 
@@ -112,14 +110,9 @@ async def answer(
     except ValidationError as exc:
         return _error(message, version, INVALID_PARAMS, f"{_place(exc)}: not what {message.method} takes")
     except Exception as exc:
-        log_unexpected(exc, reference)
+        unexpected(exc, reference)
         return _error(message, version, INTERNAL_ERROR, f"internal error; the server's log has it as {reference}")
     return Answer(result(message.id, value))
-
-
-def log_unexpected(exc: BaseException, reference: str) -> None:
-    """Log the class of an exception and where it came from."""
-    logger.error("unexpected %s in request %s\n%s", type(exc).__qualname__, reference, place_of(exc))
 
 
 def _error(message: Message, version: str, code: int, text: str, data: Any = None) -> Answer:

@@ -26,7 +26,7 @@ from archivist.mcp.registry import Registry
 from archivist.mcp.replies import Channel, Reply
 from archivist.mcp.rpc import Message, Rejection
 from archivist.mcp.step_up import StepUp
-from archivist.telemetry.logging import logger
+from archivist.telemetry.logging import logger, unexpected
 
 METHODS = "POST, OPTIONS"
 NOBODY = Principal(UserId(""), CONTROL, frozenset(), "key", "")
@@ -107,7 +107,7 @@ class Exchange:
         except bodies.Gone:
             return
         except Exception as exc:
-            dispatch.log_unexpected(exc, self.reference)
+            unexpected(exc, self.reference)
             reply = Refusal(500, f"internal error; the server's log has it as {self.reference}").reply
         if reply is not None:
             await self.channel.finish(reply)

@@ -133,7 +133,7 @@ class Authorize:
         form: Form | None = None,
     ) -> Response:
         context = await consent.context(self.app, who, pending, form)
-        errors = {} if error is None else {error.field: consent.sentence(error)}
+        errors = {} if error is None else {error.field: consent.mistake(error, form)}
         name = at.user.name if at.user else ""
         return page("consent", 400 if error else 200, csrf=at.csrf, me={"name": name}, errors=errors, **context)
 

@@ -18,6 +18,7 @@ from archivist.domain.roles import CAPS
 from archivist.domain.toolsets import PATHS
 from archivist.http.forms import Form
 from archivist.services.authorizations import Choice, Pending
+from archivist.web import words
 
 _WHERE = {"web": "host", "loopback": "computer", "app": "scheme"}
 
@@ -57,7 +58,7 @@ def client_of(client: Client, request: Request) -> dict[str, Any]:
     proven = document_host or (to.host if to.kind == "web" else "")
     looks_like = None if client.kind == "confidential" else resembles(client.name, proven)
     return {
-        "name": client.name or "An app without a name",
+        "name": client.name or words.NAMELESS_APP,
         "kind": client.kind,
         "document_host": document_host,
         "where": where,
@@ -69,8 +70,12 @@ def client_of(client: Client, request: Request) -> dict[str, Any]:
     }
 
 
-def sentence(error: InvalidArgument) -> str:
-    """What was wrong, as a page says it."""
+def mistake(error: InvalidArgument, form: Form | None) -> str:
+    """What was wrong with what was chosen, as the page says it."""
+    if error.field == "form":
+        return words.MISTAKES["early"]
+    if error.field == "scope":
+        return words.MISTAKES["scope" if form and form.all("scope") else "nothing_ticked"]
     text = error.detail.removeprefix(f"{error.field}: ")
     return f"{text[:1].upper()}{text[1:]}."
 

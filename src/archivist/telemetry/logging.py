@@ -53,6 +53,12 @@ def logger(name: str) -> structlog.typing.FilteringBoundLogger:
     return made
 
 
+def unexpected(error: BaseException, reference: str) -> None:
+    """Log the class of an exception that nobody foresaw, and where it came from, by the id that the caller is told."""
+    name = type(error).__qualname__
+    logger("archivist").error("unexpected", reference=reference, error=name, place=place_of(error))
+
+
 def place_of(error: BaseException) -> str:
     """The frames that an exception went through, without its text: that may quote what a caller sent or stored."""
     return "".join(traceback.format_tb(error.__traceback__))

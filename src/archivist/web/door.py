@@ -17,7 +17,6 @@ from archivist.web import browser
 from archivist.web.browser import Browser
 from archivist.web.rendering import page
 
-
 COMING_BACK = "coming back"
 """The purpose of what an outside sign-in is given, so that it leads back here and nowhere else."""
 

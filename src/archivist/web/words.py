@@ -114,6 +114,22 @@ THROUGH: Mapping[str, str] = {
 }
 """How an act came in, if it has no name of its own."""
 
+DONE: Mapping[str, str] = {
+    "done": "done",
+    "new device": "done, in a new browser",
+    "half": "waits for the second step",
+}
+"""How an act ended that went well."""
+
+NOT_DONE: Mapping[str, str] = {
+    "insufficient_scope": "lacked the right",
+    "ended": "its connection was ended",
+    "rate_limited": "was too much at once",
+    "unauthenticated": "was not signed in",
+    "unavailable": "the store did not answer",
+}
+"""How one ended that did not; of others the name says enough."""
+
 MISTAKES: Mapping[str, str] = {
     "credentials": "That name and password do not belong together. Nothing was changed; check both and try again.",
     "attempts": "There were too many attempts in a short time. Wait a few minutes, then try again.",
@@ -135,7 +151,7 @@ MISTAKES: Mapping[str, str] = {
     "vault": "You have no vault of that kind here. Choose one from the list.",
     "vault_taken": "You have a vault of that name already. Choose another name.",
     "vault_rule": "A vault’s name has 1 to 100 characters that can be seen.",
-    "early": "Allow was pressed before the page could be read. Nothing was allowed; read it, then press again.",
+    "early": "Allow was pressed on this page before it could be read. Nothing was allowed; read it, then press again.",
     "expires": "Choose one of the periods in the list.",
     "key_nothing": "Nothing is ticked, so no key was made. Tick what it may do.",
     "role": "Choose one of the roles in the list.",

@@ -30,7 +30,8 @@ def account_page_routes(frame: Frame) -> list[Route]:
 
 async def shown(visit: Visit, status: int = 200, **more: Any) -> Response:
     """The page, perhaps with what was wrong."""
-    sessions = [_view(one, visit.session) for one in await visit.app.sign_in.list(visit.who)]
+    found = await visit.app.sign_in.list(visit.who)
+    sessions = [_view(one, visit.session) for one in sorted(found, key=lambda one: one.id != visit.session.id)]
     codes_left = await visit.app.factors.codes_left(visit.who)
     two_factor = {"on": bool(visit.user.factor), "since": None, "codes_left": codes_left}
     outside = await _outside(visit)

@@ -145,4 +145,9 @@ def _person(person: Person, me: User) -> Mapping[str, Any]:
 
 
 def _blocked(blocked: Blocked) -> Mapping[str, Any]:
-    return {"app": blocked.client.client_id, "by": blocked.by or _OPERATOR, "since": blocked.since}
+    return {
+        "app": blocked.client.client_id,
+        "name": blocked.client.name,
+        "by": blocked.by or _OPERATOR,
+        "since": blocked.since,
+    }
