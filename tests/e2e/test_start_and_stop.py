@@ -18,8 +18,8 @@ def kept(place: Place) -> set[str]:
 
 
 def odd_files(place: Place) -> list[str]:
-    """Files that are no database of ours, nor its side files."""
-    expected = (".db", ".db-wal", ".db-shm")
+    """Files that are no database of ours, nor its side files, nor the server's own secrets."""
+    expected = (".db", ".db-wal", ".db-shm", "server.key")
     return [str(path) for path in place.data.rglob("*") if path.is_file() and not path.name.endswith(expected)]
 
 

@@ -66,8 +66,8 @@ def insufficient(metadata_url: str, held: Iterable[Scope], needed: Iterable[Scop
 
 
 def missing(needed: Iterable[Scope]) -> str:
-    """One sentence for people."""
-    return f"this needs {' and '.join(sorted(needed))}; allow it for this connection, asking again does not help"
+    """One sentence for people; without a comma, for there are clients that cut a challenge at every one of them."""
+    return f"this needs {' and '.join(sorted(needed))}; allow it for this connection because asking again does not help"
 
 
 def _plausible(credential: str) -> bool:

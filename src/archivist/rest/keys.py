@@ -146,7 +146,7 @@ class _Keys:
 async def _body(request: Request) -> Any:
     headers = Headers(request.scope["headers"])
     try:
-        kind = (headers.get(b"content-type") or "").partition(";")[0].strip().lower()
+        said = bodies.is_json(headers.get(b"content-type"))
         body = await bodies.read(request.receive, headers.get(b"content-length"), FORM_BYTES)
     except Repeated as error:
         raise Refusal(400, str(error)) from None
@@ -154,7 +154,7 @@ async def _body(request: Request) -> Any:
         raise Refusal(413, str(error)) from None
     except bodies.Gone:
         raise Refusal(400, "the request broke off") from None
-    if kind != "application/json":
+    if not said:
         raise Refusal(415, "Content-Type must be application/json")
     try:
         return wire.read(body)
