@@ -1,9 +1,10 @@
 """Codex as a client, without a model.
 
 `codex mcp add archivist --url URL --bearer-token-env-var MEMORY_KEY`, or `codex mcp add archivist -- COMMAND`, writes
-its configuration; then `codex app-server` takes JSON-RPC on standard input: `initialize`, `initialized`,
-`thread/start`, `mcpServer/tool/call`, `mcpServerStatus/list` and `mcpServer/resource/read`. It shakes hands as of
-2025-06-18, keeps tools in a map without order, and starts a stdio server once for the thread, once for the status.
+its configuration; without a variable for the key it signs in at once. Then `codex app-server` takes JSON-RPC on
+standard input: `initialize`, `initialized`, `thread/start`, `mcpServer/tool/call`, `mcpServerStatus/list` and
+`mcpServer/resource/read`. It shakes hands as of 2025-06-18, keeps tools in a map without order, and starts a stdio
+server once for the thread, once for the status.
 """
 
 import json
@@ -14,8 +15,8 @@ import anyio
 from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from tests.clients.programs import SECONDS, environment, installed, run
-from tests.clients.visits import STATS, Errand, Local, Target, Visit
+from tests.clients.programs import SECONDS, installed, run
+from tests.clients.visits import STATS, Errand, Local, Signed, Target, Visit, Web, surroundings
 
 NAME = "archivist"
 _LINE = 16 * 1024 * 1024
@@ -23,17 +24,31 @@ _LINE = 16 * 1024 * 1024
 
 
 async def configure(target: Target, home: Path) -> dict[str, str]:
-    """Adds the target to Codex's configuration; the environment in which Codex knows it."""
+    """Adds the target to Codex's configuration, unless it is there; the environment in which Codex knows it.
+
+    Codex signs in at once where a server wants it.
+    """
     settled = home / ".codex"
     settled.mkdir(exist_ok=True)
-    env = environment(home, CODEX_HOME=str(settled))
+    env = surroundings(target, home, CODEX_HOME=str(settled))
+    if isinstance(target, Web):
+        env = {**env, "MEMORY_KEY": target.key}
+    if not (settled / "config.toml").exists():
+        await run([installed("codex"), "mcp", "add", NAME, *_way(target)], env)
+    return env
+
+
+def _way(target: Target) -> list[str]:
     if isinstance(target, Local):
-        await run([installed("codex"), "mcp", "add", NAME, "--", *target.command], env)
-        return env
-    await run(
-        [installed("codex"), "mcp", "add", NAME, "--url", target.url, "--bearer-token-env-var", "MEMORY_KEY"], env
-    )
-    return {**env, "MEMORY_KEY": target.key}
+        return ["--", *target.command]
+    keyed = ["--bearer-token-env-var", "MEMORY_KEY"] if isinstance(target, Web) else []
+    return ["--url", target.url, *keyed]
+
+
+async def sign_in(target: Signed, home: Path, *scopes: str) -> None:
+    """Signs in once more, asking for these rights: Codex does so only if its person tells it to."""
+    env = target.environment(home, CODEX_HOME=str(home / ".codex"))
+    await run([installed("codex"), "mcp", "login", NAME, "--scopes", ",".join(scopes)], env)
 
 
 async def codex(errand: Errand) -> Visit:
@@ -54,7 +69,7 @@ async def _seen(server: "AppServer", errand: Errand) -> Visit:
     thread = (await server.ask("thread/start"))["thread"]["id"]
     place = {"threadId": thread, "server": NAME}
     answers = [
-        json.dumps(await server.ask("mcpServer/tool/call", **place, tool=name, arguments=given))
+        json.dumps(await server.answer("mcpServer/tool/call", **place, tool=name, arguments=given))
         for name, given in errand.calls
     ]
     if not errand.look:
@@ -75,14 +90,24 @@ class AppServer:
         self._asked = 0
 
     async def ask(self, method: str, **params: Any) -> Any:
-        """The result of a request; notifications on the way are passed over."""
+        """The result of a request that cannot fail."""
+        message = await self._answer(method, params)
+        assert "result" in message, message
+        return message["result"]
+
+    async def answer(self, method: str, **params: Any) -> Any:
+        """The result of a request, or the error instead."""
+        message = await self._answer(method, params)
+        return message.get("result", message.get("error"))
+
+    async def _answer(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """The message that answers a request; notifications on the way are passed over."""
         self._asked += 1
         await self._send({"id": self._asked, "method": method, "params": params})
         while True:
-            message = json.loads(await self._from.receive_until(b"\n", _LINE))
+            message: dict[str, Any] = json.loads(await self._from.receive_until(b"\n", _LINE))
             if message.get("id") == self._asked:
-                assert "result" in message, message
-                return message["result"]
+                return message
 
     async def tell(self, method: str) -> None:
         """Send a notification."""

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
@@ -30,14 +31,28 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     return {"HOME": str(home), "PATH": path, "LANG": "C.UTF-8", "NO_PROXY": "127.0.0.1", **more}
 
 
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A program that has ended: its code, and what it said on standard output and on the other."""
+
+    code: int
+    said: str
+    told: str
+
+
+async def ended(command: Sequence[str], env: Mapping[str, str], cwd: Path | None = None) -> Ended:
+    """The program, once it has ended, however that was."""
+    with anyio.fail_after(SECONDS):
+        done = await anyio.run_process(command, input=b"", env=env, cwd=cwd, check=False)
+    return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
 async def run(command: Sequence[str], env: Mapping[str, str], cwd: Path | None = None, *, code: int = 0) -> str:
     """What the program prints on standard output, once it has ended with `code`.
 
     Raises:
         AssertionError: it ended otherwise; the message holds what it said.
     """
-    with anyio.fail_after(SECONDS):
-        done = await anyio.run_process(command, input=b"", env=env, cwd=cwd, check=False)
-    said = done.stdout.decode()
-    assert done.returncode == code, f"{command[0]} ended with {done.returncode}\n{said}{done.stderr.decode()}"
-    return said
+    done = await ended(command, env, cwd)
+    assert done.code == code, f"{command[0]} ended with {done.code}\n{done.said}{done.told}"
+    return done.said

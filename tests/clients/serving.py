@@ -1,16 +1,19 @@
 """The server as people run it: a process of its own, with its data, its keys and its log."""
 
+import asyncio
 import json
 import signal
 import subprocess
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.clients.programs import ARCHIVIST, SECONDS, environment
+from tests.clients.people import settle
+from tests.clients.programs import ARCHIVIST, ROOT, SECONDS, environment
 from tests.clients.visits import Local, Web
 
 READY = "MCP address: "
@@ -40,17 +43,36 @@ class Server:
 
     def methods(self, web: Web) -> list[str]:
         """The MCP methods that were asked for with this key so far, in their order, as the server logged them."""
-        answered = [json.loads(line) for line in self.log if self.keys[web.key] in line]
-        return [one["rpc"] for one in answered if one["method"] == "POST"]
+        return [one["rpc"] for one in self.uses(self.keys[web.key]) if one["method"] == "POST"]
+
+    def uses(self, id: str) -> list[dict[str, Any]]:
+        """What was asked for with this key or connection so far."""
+        return [json.loads(line) for line in self.log if id in line]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request as it was answered. grant: what kind of grant the token endpoint was asked for."""
+
+    method: str
+    path: str
+    status: int
+    grant: str
+    carried: bool
 
 
 @contextmanager
-def running(data: Path, models: Path) -> Iterator[Server]:
-    """A server on a free port while the block runs; then it is told to stop, and must end well."""
+def running(data: Path, settings: str, *, program: Sequence[str] = (str(ARCHIVIST),), **more: str) -> Iterator[Server]:
+    """A server on a free port while the block runs; then it is told to stop, and must end well.
+
+    It has one account, that of `people`. settings: the lines of its file. program: what stands in for `archivist`;
+    more: of its environment.
+    """
     data.mkdir(mode=0o700)
-    (data / "archivist.toml").write_text(f'models = "{models}"\n')
-    command = [str(ARCHIVIST), "serve", "--port", "0", "--data", str(data)]
-    env = environment(data.parent)
+    (data / "archivist.toml").write_text(settings)
+    asyncio.run(settle(data))
+    command = [*program, "serve", "--port", "0", "--data", str(data)]
+    env = environment(data.parent, **more)
     with subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         log: list[str] = []
         ready = threading.Event()
@@ -68,6 +90,36 @@ def running(data: Path, models: Path) -> Iterator[Server]:
             process.kill()  # nothing, if it has ended
             reader.join()
     assert process.returncode == 0, log
+
+
+@dataclass(frozen=True, slots=True)
+class Clocked:
+    """A running server whose clock can be put forward, in the folder of its data."""
+
+    server: Server
+    folder: Path
+
+    def put_forward(self, seconds: int) -> None:
+        """From the next request on it is so much later."""
+        clock, new = self.folder / "clock", self.folder / "clock.new"
+        new.write_text(str(int(clock.read_text()) + seconds))
+        new.replace(clock)  # at once, for it may be read at any time
+
+    def wire(self) -> list[Asked]:
+        """What it was asked so far, in the order of the answers."""
+        lines = (self.folder / "wire").read_text().splitlines()
+        return [Asked(**json.loads(line)) for line in lines]
+
+
+@contextmanager
+def clocked(folder: Path) -> Iterator[Clocked]:
+    """The same as `running`, by `clocked_server`; it searches by words alone."""
+    (folder / "clock").write_text("0")
+    (folder / "wire").touch()
+    program = [sys.executable, "-m", "tests.clients.clocked_server"]
+    more = {"CLOCK": str(folder / "clock"), "WIRE": str(folder / "wire"), "PYTHONPATH": str(ROOT)}
+    with running(folder / "data", 'embedder = "none"\n', program=program, **more) as server:
+        yield Clocked(server, folder)
 
 
 def _read(process: "subprocess.Popen[str]", log: list[str], ready: threading.Event) -> None:

@@ -1,10 +1,14 @@
 """What a client is asked to do, and what it saw: one visit is one connection, opened and closed again."""
 
+import os
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from tests.clients.people import Person, browser
+from tests.clients.programs import environment
 
 STATS = "memory://vault/stats"
 """The first of the resources; each client that can reads it."""
@@ -25,7 +29,21 @@ class Local:
     command: Sequence[str]
 
 
-Target = Web | Local
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """The server at its address, entered by signing in: apps keep what they get for it in the home of the errand."""
+
+    url: str
+    person: Person
+
+    def environment(self, home: Path, **more: str) -> dict[str, str]:
+        """What a program gets that opens this person's browser."""
+        opened = browser(self.person, home)
+        env = environment(home, **more, **opened)
+        return {**env, "PATH": os.pathsep.join([str(Path(opened["BROWSER"]).parent), env["PATH"]])}
+
+
+Target = Web | Local | Signed
 Call = tuple[str, dict[str, Any]]
 """A tool and its arguments."""
 
@@ -64,12 +82,21 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Errand:
-    """What to do on a visit. look: also list the tools and resources, and read the first of these."""
+    """What to do on a visit. look: also list the tools and resources, and read the first of these.
+
+    later: by how many seconds the app's own clock has gone on, for those of which it can be told.
+    """
 
     target: Target
     calls: Sequence[Call]
     home: Path
     look: bool
+    later: int = 0
+
+
+def surroundings(target: Target, home: Path, **more: str) -> dict[str, str]:
+    """The environment of a program that goes there."""
+    return target.environment(home, **more) if isinstance(target, Signed) else environment(home, **more)
 
 
 Visitor = Callable[[Errand], Awaitable[Visit]]

@@ -59,25 +59,19 @@ def _document(value: dict[str, Any]) -> JSONResponse:
 
 def _read(path: str, endpoint: Callable[[Request], Any]) -> Route:
     """A document that pages of any origin may read."""
-    return Route(path, _with_preflight(endpoint, "GET"), methods=["GET", "OPTIONS"])
+    return Route(path, _shared(endpoint, "GET", "HEAD"), methods=_METHODS)
 
 
 def _called(path: str, endpoint: Callable[[Request], Any]) -> Route:
-    """An endpoint that pages of any origin may post to; it takes no cookies, and answers every method in its form."""
-
-    async def posted(request: Request) -> Any:
-        if request.method == "POST":
-            return await endpoint(request)
-        refusal = malformed(405, "only POST is served here")
-        refusal.headers["allow"] = "POST, OPTIONS"
-        return refusal
-
-    return Route(path, _with_preflight(posted, "POST"), methods=_METHODS)
+    """An endpoint that pages of any origin may post to; it takes no cookies."""
+    return Route(path, _shared(endpoint, "POST"), methods=_METHODS)
 
 
-def _with_preflight(endpoint: Callable[[Request], Any], method: str) -> Callable[[Request], Awaitable[Response]]:
+def _shared(endpoint: Callable[[Request], Any], *methods: str) -> Callable[[Request], Awaitable[Response]]:
+    """Answers these methods, the question that browsers ask first, and any other in the form of an error."""
+    served = ", ".join(methods)
     allowed = {
-        "Access-Control-Allow-Methods": method,
+        "Access-Control-Allow-Methods": served,
         "Access-Control-Allow-Headers": "Authorization, Content-Type, MCP-Protocol-Version",
         "Access-Control-Max-Age": "86400",
     }
@@ -85,6 +79,10 @@ def _with_preflight(endpoint: Callable[[Request], Any], method: str) -> Callable
     async def answer(request: Request) -> Response:
         if request.method == "OPTIONS":
             return Response(status_code=204, headers=PUBLIC | allowed)
+        if request.method not in methods:
+            refusal = malformed(405, f"only {served} is served here")
+            refusal.headers["allow"] = f"{served}, OPTIONS"
+            return refusal
         answered: Response = await endpoint(request)
         return answered
 
