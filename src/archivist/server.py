@@ -168,6 +168,9 @@ async def _failed(request: Request, exc: Exception) -> Response:
     reference = secrets.token_hex(8)
     unexpected(exc, reference)
     headers = {"x-request-id": reference}
+    if request.scope["path"] in CALLED:
+        told = {"error": "server_error", "error_description": f"the server's log has it as {reference}"}
+        return JSONResponse(told, 500, headers)
     if "text/html" in request.headers.get("accept", ""):
         return page("error", 500, headers=headers, me=None, reason=None, retry_after=None, reference=reference)
     return JSONResponse(_error(500, f"internal error; the server's log has it as {reference}"), 500, headers)

@@ -19,6 +19,9 @@ TRANSACTION = timedelta(minutes=10)
 INERT = timedelta(milliseconds=800)
 """An approval that comes earlier was not read; the page is shown again."""
 
+RESUMED = timedelta(minutes=10)
+"""An app that gave its access back and asks again so soon is the same connection: some do so to ask for more."""
+
 FAILURES = 3
 """So many wrong attempts spend a code."""
 

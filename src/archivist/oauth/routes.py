@@ -15,6 +15,9 @@ from archivist.oauth.replies import PUBLIC, malformed
 from archivist.settings import Settings
 
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+_SPELLINGS = ("", "/")
+"""Some people type the address of this server with a slash at its end, and their apps look below it."""
+
 _HOUR = "public, max-age=3600"
 
 
@@ -38,7 +41,7 @@ def oauth_routes(app: App, site: Site, settings: Settings) -> list[Route]:
         return _document(metadata.authorization_server(site.issuer, app.clients.policy))
 
     async def resource(request: Request) -> Response:
-        path = metadata.RESOURCES[request.scope["path"]]
+        path = metadata.RESOURCES[request.scope["path"].removesuffix("/")]
         address = f"{site.address(request.headers['host'])}{path}"
         return _document(metadata.protected_resource(address, site.issuer))
 
@@ -48,8 +51,8 @@ def oauth_routes(app: App, site: Site, settings: Settings) -> list[Route]:
         *(_called(path, tokens) for path in (metadata.TOKEN, metadata.UNLOOKED)),
         _called(metadata.REVOKE, revoked),
         *registering,
-        *(_read(path, resource) for path in metadata.RESOURCES),
-        *(_read(path, server) for path in metadata.SERVERS),
+        *(_read(f"{path}{slash}", resource) for path in metadata.RESOURCES for slash in _SPELLINGS),
+        *(_read(f"{path}{slash}", server) for path in metadata.SERVERS for slash in _SPELLINGS),
     ]
 
 

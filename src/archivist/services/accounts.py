@@ -233,8 +233,11 @@ class Accounts:
             raise Unauthenticated("the present password is wrong")
         hashed = await self._hashed(new, user.name)
         act = entry(who, self.new_id(), self.now(), "password changed", target=user.id, vault=CONTROL)
-        kept = sessions.end_all(user.id, who.credential_id)
-        await control.apply([*await acts.written(control, act, "user"), users.set_password(user.id, hashed), kept])
+        changed = [users.still(user), users.set_password(user.id, hashed), sessions.end_all(user.id, who.credential_id)]
+        try:
+            await control.apply([*await acts.written(control, act, "user"), *changed])
+        except Conflict:  # a recovery, or another browser, was faster
+            raise Unauthenticated("the present password is wrong") from None
 
     async def require_good(self, who: Principal, password: str) -> None:
         """Raises InvalidArgument: this cannot be the new password of the person who asks."""

@@ -12,7 +12,7 @@ from archivist.domain.audit import entry
 from archivist.domain.authorizations import Addressed, Parameters, Request
 from archivist.domain.clients import Client
 from archivist.domain.errors import Conflict, InsufficientScope, InvalidArgument, NotFound
-from archivist.domain.grants import CODE, INERT, TRANSACTION, AuthorizationCode, Grant
+from archivist.domain.grants import CODE, INERT, RESUMED, TRANSACTION, AuthorizationCode, Grant
 from archivist.domain.ids import CONTROL, VaultId
 from archivist.domain.redirects import target, verdict
 from archivist.domain.rejections import Unanswerable
@@ -159,7 +159,7 @@ class Authorizations:
         role = await _role(control, who, vault)
         if not scopes <= CAPS[role]:
             raise InvalidArgument("scope", f"as {role} of this vault you cannot allow all of these")
-        held = await _held(control, who, question, vault)
+        held = await _held(control, who, question, vault, now)
         grant = _grant(question, held, who, vault, scopes=scopes, now=now, id=self.new_id())
         code = secrets.new("code")
         made = _code(question, grant, who, secrets.digest(code), family=self.new_id(), now=now)
@@ -217,7 +217,7 @@ class Authorizations:
         client, request = question.client, question.request
         theirs = [
             grant
-            for grant in await grants.of_user(control, who.user)
+            for grant in await grants.resumable(control, who.user, self.now() - RESUMED)
             if client.is_named(grant.client) and grant.toolset == request.toolset
         ]
         changed = _changes(theirs[0], client) if theirs else ()
@@ -265,10 +265,10 @@ async def _role(control: Database, who: Principal, vault: VaultId) -> Role:
     return member.role
 
 
-async def _held(control: Database, who: Principal, question: _Question, vault: VaultId) -> Grant | None:
+async def _held(control: Database, who: Principal, question: _Question, vault: VaultId, now: datetime) -> Grant | None:
     """The connection that this person gave the same app on the same tool set, in this vault."""
     wanted = question.request.toolset, vault
-    for grant in await grants.of_user(control, who.user):
+    for grant in await grants.resumable(control, who.user, now - RESUMED):
         if question.client.is_named(grant.client) and (grant.toolset, grant.vault) == wanted:
             return grant
     return None

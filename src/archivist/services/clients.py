@@ -54,8 +54,9 @@ class Policy:
         return self.documents and self.admits_host(host_of(client.client_id))
 
     def admits_host(self, host: str) -> bool:
-        """Whether documents of this host are taken."""
-        return host not in self.denied and (not self.allowed or host in self.allowed)
+        """Whether documents of this host are taken. Operators may spell hosts as they like."""
+        denied, allowed = ({one.lower() for one in hosts} for hosts in (self.denied, self.allowed))
+        return host not in denied and (not allowed or host in allowed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ class Clients:
         if is_document_address(client_id):
             return await self._by_document(who, client_id)
         client = await self.known(client_id)
-        if client is None:
+        if client is None or client.kind == "document":  # whose address would not do any more
             raise Unanswerable("unknown_client", "this app is not registered here (any more)")
         return Known(_open(client))
 
@@ -142,11 +143,17 @@ class Clients:
 
     async def require_calm(self, client_id: str, address: str) -> None:
         """Raises RateLimited: too many guesses were made for this app from this network; others are not held up."""
-        await self.throttling.require_fewer(await self.stores.control(), _guesses(client_id, address), GUESSES)
+        control = await self.stores.control()
+        await self.throttling.require_fewer(control, await self._guesses(client_id, address), GUESSES)
 
     async def guessed(self, client_id: str, address: str) -> None:
         """Count one more of them."""
-        await self.throttling.count(await self.stores.control(), _guesses(client_id, address))
+        await self.throttling.count(await self.stores.control(), await self._guesses(client_id, address))
+
+    async def _guesses(self, client_id: str, address: str) -> str:
+        """All apps that nobody knows are one: nobody fills the disk by naming a new one each time."""
+        client = await self.known(client_id)
+        return subject("guess", client.digest if client else "", network(address))
 
     async def create(
         self, who: Principal, *, name: str, redirect_uris: Sequence[str], method: Method = "client_secret_basic"
@@ -251,10 +258,6 @@ class Clients:
         await control.apply([stored.clear(self.now() - UNUSED)])
         if await stored.waiting(control) >= WAITING_CLIENTS:
             raise RateLimited("too many apps wait to be allowed; try again tomorrow, or ask the operator", 3600)
-
-
-def _guesses(client_id: str, address: str) -> str:
-    return subject("guess", client_digest(client_id), network(address))
 
 
 def _told(failure: FetchFailed) -> str:

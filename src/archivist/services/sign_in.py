@@ -87,7 +87,11 @@ class SignIn:
             await self._note_failure(control, user)
             raise Unauthenticated(WRONG)
         renewed = await self._renewed(user, password)
-        entered = await self._enter(control, user, visitor, stage="half" if user.factor else "full", also=renewed)
+        try:
+            entered = await self._enter(control, user, visitor, stage="half" if user.factor else "full", also=renewed)
+        except Conflict:  # it was right when it was looked at
+            await self._note_failure(control, user)
+            raise Unauthenticated(WRONG) from None
         await counted.forgive(self.throttling, control)
         return entered
 
@@ -228,7 +232,10 @@ class SignIn:
         user = await users.find(control, id)
         if user is None or user.disabled is not None:
             raise Unauthenticated("this account cannot sign in; ask an administrator of this server")
-        return await self._enter(control, user, visitor, stage="half" if user.factor else "full", action=action)
+        try:
+            return await self._enter(control, user, visitor, stage="half" if user.factor else "full", action=action)
+        except Conflict:
+            raise Unauthenticated("this account was changed at this moment; sign in once more") from None
 
     async def _end(self, who: Principal, session: Session, action: str) -> None:
         control = await self.stores.control()
@@ -263,6 +270,7 @@ class SignIn:
         also: Sequence[Write] = (),
         action: str = "sign in",
     ) -> Entered:
+        """Raises Conflict: the account opens otherwise by now than when `user` was read, or something of `also` does."""
         now, secret = self.now(), secrets.new("session")
         session = Session(
             id=self.new_id(),
@@ -281,7 +289,7 @@ class SignIn:
         outcome = "half" if stage == "half" else "new device" if device else "done"
         act = entry(principal(user, session), self.new_id(), now, action, target=session.id, outcome=outcome)
         log = await acts.written(control, act, "session")
-        await control.apply([*log, *also, sessions.insert(session), *new_device])
+        await control.apply([*log, users.still(user), *also, sessions.insert(session), *new_device])
         return Entered(secret=secret, session=session, device=device)
 
     async def _note_failure(self, control: Database, user: User | None, action: str = "sign in") -> None:

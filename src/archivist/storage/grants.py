@@ -20,6 +20,7 @@ _THIS = (
 _ALIVE = grants.c.ended.is_(None)
 _INSERT = sa.insert(grants)
 _UPDATE = sa.update(grants).where(*_THIS, _ALIVE)
+_RENEW = sa.update(grants).where(*_THIS, sa.or_(_ALIVE, grants.c.reason == "signed_off"))
 _FIND = sa.select(grants).where(*_THIS)
 _OF_USER = (
     sa.select(grants)
@@ -29,6 +30,17 @@ _OF_USER = (
 _OF_VAULT = (
     sa.select(grants)
     .where(grants.c.vault == sa.bindparam("of_vault", type_=sa.String))
+    .order_by(grants.c.approved.desc(), grants.c.id)
+)
+_RESUMABLE = (
+    sa.select(grants)
+    .where(
+        grants.c.user == sa.bindparam("of_user", type_=sa.String),
+        sa.or_(
+            _ALIVE,
+            sa.and_(grants.c.reason == "signed_off", grants.c.ended > sa.bindparam("since", type_=sa.BigInteger)),
+        ),
+    )
     .order_by(grants.c.approved.desc(), grants.c.id)
 )
 _REUSED = (
@@ -48,10 +60,11 @@ def insert(grant: Grant) -> Write:
 
 
 def renew(grant: Grant) -> Write:
-    """It was allowed once more, with other scopes perhaps; conflicts if it has ended meanwhile."""
+    """It was allowed once more, with other scopes perhaps; conflicts if somebody has ended it meanwhile."""
     row = _SHAPE.row(grant)
     kept = {name: row[name] for name in ("client_name", "host", "shown", "scopes", "approved")}
-    return Write(_UPDATE, must_change=True, rows=({"of_vault": grant.vault, "of_id": grant.id, **kept},))
+    again = {"of_vault": grant.vault, "of_id": grant.id, **kept, "ended": None, "reason": ""}
+    return Write(_RENEW, must_change=True, rows=(again,))
 
 
 def end(vault: VaultId, id: str, now: datetime, reason: Reason) -> Write:
@@ -74,6 +87,11 @@ async def of_user(db: Database, user: UserId) -> Sequence[Grant]:
 async def of_vault(db: Database, vault: VaultId) -> Sequence[Grant]:
     """Everybody's of a vault, ended ones too, the last allowed first."""
     return [_SHAPE.value(row) for row in await db.read(_OF_VAULT, {"of_vault": vault})]
+
+
+async def resumable(db: Database, user: UserId, since: datetime) -> Sequence[Grant]:
+    """Those that have not ended, or that their app gave back after `since`; the last allowed first."""
+    return [_SHAPE.value(row) for row in await db.read(_RESUMABLE, {"of_user": user, "since": micros(since)})]
 
 
 async def reused(db: Database, user: UserId, since: datetime) -> Sequence[Grant]:

@@ -20,6 +20,10 @@ _ALL = sa.select(users).order_by(users.c.created, users.c.id)
 _FIND = sa.select(users).where(_THIS).execution_options(**AT_ONCE)
 _NAMED = sa.select(users).where(users.c.name_digest == sa.bindparam("of_name", type_=sa.String))
 _COUNT = sa.select(sa.func.count().label("count")).select_from(users)
+_STILL = _UPDATE.where(
+    users.c.password == sa.bindparam("kept", type_=sa.String), users.c.disabled.is_(None)
+).values(disabled=sa.null())
+_STILL_ALONE, _STILL_WITH_FACTOR = _STILL.where(users.c.factor == ""), _STILL.where(users.c.factor != "")
 _RESEAL = _UPDATE.where(users.c.factor == sa.bindparam("was", type_=sa.String))
 _STEP = _UPDATE.where(users.c.factor_step < sa.bindparam("step", type_=sa.BigInteger)).values(
     factor_step=sa.bindparam("step", type_=sa.BigInteger)
@@ -55,6 +59,12 @@ def rename(user: UserId, name: str) -> Write:
     """Conflicts if somebody else has that name, however it is spelt."""
     row = {"of_id": user, "name": name, "name_digest": name_digest(name)}
     return Write(_UPDATE, must_change=True, rows=(row,))
+
+
+def still(user: User) -> Write:
+    """Changes nothing; conflicts if by now another password is set, a factor came or went, or it is disabled."""
+    statement = _STILL_WITH_FACTOR if user.factor else _STILL_ALONE
+    return Write(statement, must_change=True, rows=({"of_id": user.id, "kept": user.password},))
 
 
 def set_password(user: UserId, password: str) -> Write:
