@@ -117,7 +117,7 @@ class App:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._tasks:
-            await attempted("uses wait", CONTROL, self.counting.flush())
+            await attempted("uses wait", CONTROL, self.counting.flush(ending=True))
         await self.documents.close()
         self.passwords.close()
         await self.embedder.close()

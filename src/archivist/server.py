@@ -122,7 +122,7 @@ def plain_routes(app: App, site: Site, settings: Settings) -> Starlette:
     ]
     plain = Starlette(
         routes=[first_run.behind(route) for route in routes],
-        exception_handlers={HTTPException: _not_served, Exception: _failed},
+        exception_handlers={HTTPException: _not_served, ArchivistError: _refused, Exception: _failed},
     )
     plain.router.redirect_slashes = False  # 307 would send a form a second time, to an address made from the Host
     return plain
@@ -161,6 +161,17 @@ async def _not_served(_request: Request, exc: Exception) -> Response:
     status, headers = (exc.status_code, exc.headers) if isinstance(exc, HTTPException) else (404, None)
     text = "nothing is served here; assistants connect to /mcp" if status == 404 else "this method is not served here"
     return JSONResponse(_error(status, text), status, headers)
+
+
+async def _refused(request: Request, exc: Exception) -> Response:
+    """What a route did not expect, such as a store that is away before it is known who asks. Nothing was done."""
+    if not isinstance(exc, ArchivistError) or not exc.retryable:
+        return await _failed(request, exc)
+    if request.scope["path"] in CALLED:
+        return refused(exc)
+    if "text/html" in request.headers.get("accept", ""):
+        return page("error", exc.status, me=None, reason=None, retry_after=None)
+    return JSONResponse(_error(exc.status, exc.detail), exc.status)
 
 
 async def _failed(request: Request, exc: Exception) -> Response:

@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,18 @@ SCREENSHOTS = ROOT / ".cache" / "screenshots"
 WIDTHS = (390, 1280)
 SCHEMES = ("light", "dark")
 HEIGHT = 800
+FAILED = "Failed to load resource: the server responded with a status of"
 SERIOUS = ("serious", "critical")
 """The two gravest of the four impacts that axe-core knows."""
 
-ALONE = ["--no-proxy-server", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"]
-"""Every other host is unknown to the browser; a test that is sent to one answers for it, by `page.route`."""
+ELSEWHERE = "app.example"
+"""The one other host that the browser knows; it is this computer, too."""
+
+ALONE = [
+    "--no-proxy-server",
+    f"--host-resolver-rules=MAP {ELSEWHERE} 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
+]
+"""All others are unknown to it; a test that goes to one answers for it, by `page.route`."""
 
 FROM_THE_TOP = "root => { root.tabIndex = -1; root.focus(); root.removeAttribute('tabindex') }"
 """Lets go of what has the focus; the next Tab then begins at the start of the page."""
@@ -38,19 +46,44 @@ def chromium() -> str:
 
 
 @asynccontextmanager
-async def launched(home: Path) -> AsyncIterator[Browser]:
+async def launched(home: Path, *, keeps_pages: bool = False) -> AsyncIterator[Browser]:
     """A browser without a window that reaches this computer alone, and leaves what it writes in `home`.
 
     Playwright starts it without a sandbox, which root could not have; it only ever meets our own pages.
+    keeps_pages: whole, for the back button, as the browsers of people do.
     """
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
-            executable_path=chromium(), args=ALONE, env={**os.environ, "HOME": str(home)}
+            executable_path=chromium(),
+            args=ALONE,
+            env={**os.environ, "HOME": str(home)},
+            ignore_default_args=["--disable-back-forward-cache"] if keeps_pages else None,
         )
         try:
             yield browser
         finally:
             await browser.close()
+
+
+@dataclass(slots=True)
+class Watched:
+    """What a page said on its console, errors and broken rules among it; and every address that it asked for."""
+
+    said: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+
+    def elsewhere(self, address: str) -> list[str]:
+        """Those addresses that do not lie under `address`."""
+        return [one for one in self.asked if not one.startswith(f"{address}/")]
+
+
+def watched(page: Page) -> Watched:
+    """From now on. That a page came with an error status, which browsers also say, is left out."""
+    seen = Watched()
+    page.on("console", lambda message: seen.said.append(message.text) if FAILED not in message.text else None)
+    page.on("pageerror", lambda error: seen.said.append(str(error)))
+    page.on("request", lambda request: seen.asked.append(request.url))
+    return seen
 
 
 async def looked_at(page: Page, name: str, folder: Path = SCREENSHOTS) -> list[Path]:
@@ -75,7 +108,7 @@ async def serious_findings(page: Page) -> list[str]:
     It runs as a debugger's code does, which the page's content security policy does not forbid.
     """
     found = []
-    async with _debugging(page) as session:
+    async with debugging(page) as session:
         for scheme in SCHEMES:
             await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
             found += [f"{scheme}: {_line(violation)}" for violation in await _violations(session)]
@@ -90,17 +123,18 @@ async def walk(page: Page) -> list[str]:
     """
     await page.locator(":root").evaluate(FROM_THE_TOP)
     met: dict[int, str] = {}
-    async with _debugging(page) as session:
+    async with debugging(page) as session:
         while True:
             await page.keyboard.press("Tab")
-            node, said = await _focused(session)
+            node, said = await focused(session)
             if not said or node in met:
                 return list(met.values())
             met[node] = said
 
 
 @asynccontextmanager
-async def _debugging(page: Page) -> AsyncIterator[CDPSession]:
+async def debugging(page: Page) -> AsyncIterator[CDPSession]:
+    """What a debugger is told: more than a page may know, and also where scripts are switched off."""
     session = await page.context.new_cdp_session(page)
     try:
         yield session
@@ -119,7 +153,7 @@ def _line(violation: dict[str, Any]) -> str:
     return f"{violation['id']}: {violation['help']}: {places}"
 
 
-async def _focused(session: CDPSession) -> tuple[int, str]:
+async def focused(session: CDPSession) -> tuple[int, str]:
     """The number of the element that has the focus, and its role and name; the name is empty of the page itself."""
     element = await session.send("Runtime.evaluate", {"expression": "document.activeElement"})
     asked = {"objectId": element["result"]["objectId"], "fetchRelatives": False}

@@ -9,6 +9,7 @@ from tests.pages.samples import (
     ARABIC,
     BLOCKED,
     CLIENT,
+    CONNECTIONS,
     CONSENT,
     HOSTILE,
     IN,
@@ -197,7 +198,7 @@ SIGNED_IN: Mapping[str, Mapping[str, Context]] = {
     },
     "app/connections": {
         "usual": {
-            **IN,
+            **CONNECTIONS,
             "connections": [
                 connection(0),
                 connection(1),
@@ -205,15 +206,16 @@ SIGNED_IN: Mapping[str, Mapping[str, Context]] = {
                 connection(5, ended=before(days=2), why="reused"),
             ],
         },
-        "emptiest": {**IN, "me": {**ME, "administrator": False}, "connections": []},
+        "emptiest": {**CONNECTIONS, "me": {**ME, "administrator": False}, "connections": []},
         "longest": {
+            **CONNECTIONS,
             **LONG_IN,
             "connections": [connection(1, app=LONGEST, vault=LONGEST, host=LONG_HOST), connection(0)],
         },
-        "right to left": {**IN, "connections": [connection(3, vault=ARABIC)]},
-        "very many": {**IN, "connections": [connection(n) for n in range(200)]},
+        "right to left": {**CONNECTIONS, "connections": [connection(3, vault=ARABIC)]},
+        "very many": {**CONNECTIONS, "connections": [connection(n) for n in range(200)]},
         "done": {
-            **IN,
+            **CONNECTIONS,
             "notice": {"kind": "good", "text": "Claude Code has no access to personal any more."},
             "connections": [connection(1)],
         },

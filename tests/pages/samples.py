@@ -53,7 +53,11 @@ def connection(number: int = 0, **more: Any) -> Context:
     usual = {"id": f"grant-{number}", "app": app, "host": host, "tools": ["/mcp", "/mcp/coding"][number % 2]}
     place = {"vault": ["personal", "Archivist", "Team notes"][number % 3], "vault_id": f"vault-{number % 3}"}
     scopes = [[Scope.READ], [Scope.READ, Scope.WRITE], list(Scope)][number % 3]
-    times = {"first_used": before(days=40 + number), "last_used": before(hours=3 * number + 1)}
+    times = {
+        "created": before(days=41 + number),
+        "first_used": before(days=40 + number),
+        "last_used": before(hours=3 * number + 1),
+    }
     return {**usual, **place, "scopes": scopes, **times, "ended": None, "why": None, **more}
 
 
@@ -222,8 +226,9 @@ ACCOUNT = {
     "outside": {"provider": "Keycloak", "linked": False, "since": None},
 }  # fmt: skip
 EXPIRIES = [("30", "30 days"), ("90", "90 days"), ("365", "a year"), ("never", "until I end it")]
+CONNECTIONS = {**IN, "addresses": {"vault": PUBLIC, "coding": f"{PUBLIC}/coding"}}
 KEYS = {**IN, "vaults": [vault(0), vault(1)], "expiries": EXPIRIES}
 ONE_VAULT = {**IN, "vault": vault(2), "mine": "owner", "link": None, "invitations": []}
 ROLES = ["viewer", "member", "admin", "owner"]
 OPEN = [{"id": "i1", "role": "member", "by": "ana", "expires": NOW + timedelta(hours=70)}]
-BLOCKED = [{"app": "https://app.example/oauth/client.json", "by": "ana", "since": before(days=5)}]
+BLOCKED = [{"app": "https://app.example/oauth/client.json", "name": "App", "by": "ana", "since": before(days=5)}]

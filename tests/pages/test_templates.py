@@ -201,7 +201,7 @@ def test_sec_040_the_name_of_an_app_is_said_to_be_its_own_and_stands_with_its_ho
                 "1 October 2026",
             ],
         ),
-        ("step up", ["Change vault", "allowed now", ">new<"]),
+        ("step up", ["Change vault", "allowed now", ">newly asked for<"]),
         ("mistake", ["Nothing is ticked"]),
     ],
 )

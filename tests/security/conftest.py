@@ -18,7 +18,9 @@ from tests.faces.mcp.conversations import Person
 @pytest.fixture
 async def app(tmp_path: Path) -> AsyncIterator[App]:
     clock = Clock()
-    app = assemble(SqliteStores(tmp_path / "data", now=clock), HashedEmbedder(), clock, Settings(data=tmp_path / "data"))
+    app = assemble(
+        SqliteStores(tmp_path / "data", now=clock), HashedEmbedder(), clock, Settings(data=tmp_path / "data")
+    )
     await app.start()
     yield app
     await app.close()

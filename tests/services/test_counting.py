@@ -157,3 +157,37 @@ async def test_a_connection_says_when_it_was_first_and_last_used(app, clock):
     await app.counting.flush()
     [connection] = await app.connections.list(ana)
     assert (connection.seen.first, connection.seen.last) == (first, clock())
+
+
+async def lines(app, vault):
+    return [one.count for one in await audit.recent(await app.stores.control(), vault, 99) if one.outcome != "done"]
+
+
+async def test_sec_232_a_refusal_that_goes_on_leaves_a_line_now_and_then_with_all_that_came_since(app, me, clock):
+    for _ in range(1_000):  # one a second, and a flush after each
+        app.counting.note(me, "delete_memories", "insufficient_scope")
+        await app.counting.flush()
+        clock.move(seconds=1)
+    assert await lines(app, me.vault) == [600, 1]
+    await app.counting.flush(ending=True)
+    assert await lines(app, me.vault) == [399, 600, 1]
+    assert await counts(app, me.vault) == {("delete_memories", "insufficient_scope"): 1_000}
+
+
+async def test_a_line_that_was_put_off_is_written_without_another_refusal(app, me, clock):
+    for count in (1, 2):
+        for _ in range(count):
+            app.counting.note(me, "delete_memories", "insufficient_scope")
+        await app.counting.flush()
+    assert await lines(app, me.vault) == [1]
+    clock.move(minutes=10)
+    await app.counting.flush()
+    assert await lines(app, me.vault) == [2, 1]
+
+
+async def test_a_clock_that_is_put_back_holds_no_line_up(app, me, clock):
+    for _ in range(2):
+        app.counting.note(me, "delete_memories", "insufficient_scope")
+        await app.counting.flush()
+        clock.move(days=-300)
+    assert await lines(app, me.vault) == [1, 1]

@@ -1,12 +1,19 @@
 """The server's own secrets are exchanged while everything runs."""
 
+import asyncio
+import threading
+from dataclasses import replace
+
 import pyotp
 import pytest
 
-from archivist.app import OWNER, App
+from archivist.app import OWNER, App, assemble
 from archivist.domain.access import Principal
 from archivist.domain.errors import Conflict, InsufficientScope, NotFound, Unavailable
+from archivist.embedders.hashed import HashedEmbedder
+from archivist.settings import Settings
 from archivist.storage.people import users
+from archivist.storage.sqlite.stores import SqliteStores
 from tests.builders import Clock
 from tests.people import VISITOR, arrived
 
@@ -87,3 +94,36 @@ async def test_only_who_runs_the_server_exchanges_its_secrets(app, ana):
     for exchange in (app.sealing.rotate, app.sealing.strike):
         with pytest.raises(InsufficientScope):
             await exchange(bo)
+
+
+async def test_sec_130_of_two_exchanges_in_two_processes_at_once_one_waits_its_turn(app, clock, ana, tmp_path):
+    """Else the second one strikes off what the first one has just sealed every factor with."""
+    shows, said = await given_a_factor(app, clock, ana), []
+    settings = Settings(data=tmp_path / "data")
+    other = assemble(SqliteStores(settings.data, now=clock), HashedEmbedder(), clock, settings)
+
+    async def elsewhere():
+        try:
+            await other.sealing.rotate(OWNER)
+        except Conflict as error:
+            said.append(error)
+        finally:
+            await other.close()
+
+    class Interrupted:
+        """The keyring, where another process exchanges everything right before the file is written."""
+
+        def rotate(self):
+            thread = threading.Thread(target=lambda: asyncio.run(elsewhere()))
+            thread.start()
+            thread.join()
+            app.keyring.rotate()
+
+        def __getattr__(self, name):
+            return getattr(app.keyring, name)
+
+    await replace(app.sealing, keyring=Interrupted()).rotate(OWNER)
+    assert await enters(app, clock, ana, shows)
+    assert len(said) == 1
+    await app.sealing.rotate(OWNER)
+    assert await enters(app, clock, ana, shows)

@@ -12,6 +12,8 @@ from archivist.domain.limits import PASSWORD_BYTES, PASSWORD_LENGTH, USER_NAME_L
 from archivist.domain.vaults import folded
 
 PRODUCT_NAMES = ("archivist", "memory", "memories")
+DIFFERENT = 4
+"""So many different characters a password has at least: nobody guesses long before trying one key held down."""
 
 _ALIKE = frozenset({"LATIN", "CYRILLIC", "GREEK", "COPTIC", "ARMENIAN", "CHEROKEE"})
 """Scripts whose letters pass for each other's. A name keeps to one of them; with any other script they may stand."""
@@ -67,7 +69,8 @@ def checked_password(password: str, name: str, host: str, common: Collection[str
     least, most = PASSWORD_LENGTH
     if not least <= len(password) or len(password) > most or len(password.encode("utf-8", "replace")) > PASSWORD_BYTES:
         raise InvalidArgument("password", f"must be {least}..{most} characters")
-    if password.casefold() in common or _is_a_name(password, (name, host, *PRODUCT_NAMES)):
+    few = len(set(password)) < DIFFERENT
+    if few or password.casefold() in common or _is_a_name(password, (name, host, *PRODUCT_NAMES)):
         raise InvalidArgument("password", "is one that others try first; take some unrelated words instead")
     return password
 

@@ -288,7 +288,7 @@ class Accounts:
         return user
 
     async def set_disabled(self, who: Principal, name: str, *, disabled: bool) -> User:
-        """Whether somebody may sign in, and whether what they connected works.
+        """Whether somebody may sign in, and whether what they connected works. Links of theirs are over for good.
 
         Raises:
             NotFound: nobody has that name.
@@ -302,7 +302,8 @@ class Accounts:
         now = self.now()
         action = "users disable" if disabled else "users enable"
         act = entry(who, self.new_id(), now, action, target=user.id, vault=CONTROL)
-        gone = [sessions.end_all(user.id)] if disabled else []
+        over = [sessions.end_all(user.id), links.end_of(user.id, now), links.end_made(user.id, now)]
+        gone = over if disabled else []
         changed = users.set_disabled(user.id, now if disabled else None)
         await control.apply([*await acts.written(control, act, "user"), changed, *gone])
         return replace(user, disabled=now if disabled else None)

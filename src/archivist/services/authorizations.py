@@ -11,7 +11,7 @@ from archivist.domain.access import Principal, Scope
 from archivist.domain.audit import entry
 from archivist.domain.authorizations import Addressed, Parameters, Request
 from archivist.domain.clients import Client
-from archivist.domain.errors import Conflict, InsufficientScope, InvalidArgument, NotFound
+from archivist.domain.errors import Conflict, InsufficientScope, InvalidArgument, NotFound, Unavailable
 from archivist.domain.grants import CODE, INERT, RESUMED, TRANSACTION, AuthorizationCode, Grant
 from archivist.domain.ids import CONTROL, VaultId
 from archivist.domain.redirects import target, verdict
@@ -28,6 +28,10 @@ from archivist.storage.people import clients as stored_clients
 from archivist.storage.people import transactions
 from archivist.storage.people.transactions import Transaction
 from archivist.storage.stores import Stores
+
+TRIES = 20
+QUESTIONS = 32
+"""That one browser has open at once; for one more, the oldest is forgotten."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +115,7 @@ class Authorizations:
         _require_browser(who)
         client, to, dated = await self.addressee(who, parameters)
         request = rules.read(parameters, to, self.origins, resource_required=self.resource_required)
-        now, secret = self.now(), secrets.new("transaction")
+        control, now, secret = await self.stores.control(), self.now(), secrets.new("transaction")
         digest = secrets.digest(secret)
         question = _Question(digest=digest, request=request, client=client, dated=dated, created=now)
         transaction = Transaction(
@@ -122,8 +126,9 @@ class Authorizations:
             created=now,
             expires=now + TRANSACTION,
         )
-        control = await self.stores.control()
-        await control.apply([transactions.insert(transaction)])
+        waiting = await transactions.of_session(control, who.credential_id)
+        forgotten = [transactions.drop(one) for one in waiting[QUESTIONS - 1 :]]
+        await control.apply([transactions.insert(transaction), *forgotten])
         return await self._pending(control, who, secret, question)
 
     async def again(self, who: Principal, secret: str) -> Pending:
@@ -150,9 +155,24 @@ class Authorizations:
         Raises:
             NotFound: the question is decided, too old or another browser's; or there is no such vault for them.
             InvalidArgument: nothing is ticked, or more than the person's role allows, or it came too early to be read.
+            Unavailable: too much changes at this moment; the question is still open.
         """
         _require_browser(who)
         control = await self.stores.control()
+        for _ in range(TRIES):
+            batch, decided = await self._granting(control, who, secret, vault, scopes)
+            try:
+                await control.apply(batch)
+            except Conflict:
+                continue  # something was changed since: whether all of it still holds is looked up anew
+            return decided
+        raise Unavailable("too much changes at this moment; try again")
+
+    async def _granting(
+        self, control: Database, who: Principal, secret: str, vault: VaultId, scopes: frozenset[Scope]
+    ) -> tuple[Sequence[Write], Decided]:
+        """What allows it, if nothing at all is changed before it is written: app, role and connection are as found."""
+        head = await acts.head(control)
         question = await self._open(control, who, secret)
         now = self.now()
         self._require_considered(question, scopes)
@@ -165,17 +185,13 @@ class Authorizations:
         made = _code(question, grant, who, secrets.digest(code), family=self.new_id(), now=now)
         act = entry(who, self.new_id(), now, "consent given", target=grant.id, vault=vault)
         batch: list[Write] = [
-            *await acts.written(control, act, "grant"),
+            *acts.written_from(head, act, "grant"),
             transactions.finish(question.digest),
             stored_clients.approve(question.client.digest, now),
             grants.insert(grant) if held is None else grants.renew(grant),
             codes.insert(made),
         ]
-        try:
-            await control.apply(batch)
-        except Conflict:
-            raise NotFound("this question was decided already; connect the app once more") from None
-        return Decided(request=question.request, client=question.client, parameters={"code": code})
+        return batch, Decided(request=question.request, client=question.client, parameters={"code": code})
 
     async def deny(self, who: Principal, secret: str) -> Decided:
         """The person does not want it.

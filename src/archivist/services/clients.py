@@ -2,6 +2,7 @@
 
 import hmac
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -12,7 +13,7 @@ from archivist.domain.audit import Entry, entry
 from archivist.domain.client_names import shown_name
 from archivist.domain.clients import UNUSED, Client, Method, client_digest
 from archivist.domain.documents import InvalidDocument, host_of, is_document_address
-from archivist.domain.errors import Conflict, InsufficientScope, InvalidArgument, NotFound, RateLimited
+from archivist.domain.errors import Conflict, InsufficientScope, InvalidArgument, NotFound, RateLimited, Unavailable
 from archivist.domain.ids import CONTROL
 from archivist.domain.limits import WAITING_CLIENTS
 from archivist.domain.redirects import acceptable
@@ -23,13 +24,14 @@ from archivist.fetching.documents import FetchFailed
 from archivist.services import acts, endings
 from archivist.services.throttling import Throttling, network, subject
 from archivist.storage import grants
-from archivist.storage.database import Database
+from archivist.storage.database import Database, Write
 from archivist.storage.people import clients as stored
 from archivist.storage.stores import Stores
 
 HOURLY, DAILY = 10, 50
 """Registrations from one network."""
 
+TRIES = 5
 GUESSES = 30
 """Secrets that nobody was given, shown for one app from one network, before none from there is looked at."""
 
@@ -195,6 +197,7 @@ class Clients:
 
         Raises:
             NotFound: no app of that id is known.
+            Unavailable: others end the same connections all the time; nothing was changed.
         """
         require_administrator(who)
         control = await self.stores.control()
@@ -204,11 +207,22 @@ class Clients:
         now = self.now()
         action = "clients block" if blocked else "clients unblock"
         act = entry(who, self.new_id(), now, action, target=client.digest, vault=CONTROL)
-        theirs = [grant for grant in await grants.alive(control) if blocked and client.is_named(grant.client)]
-        gone = [write for grant in theirs for write in endings.ending(grant, now, "blocked")]
         changed = stored.set_blocked(client.digest, now if blocked else None)
-        await control.apply([*await acts.written(control, act, "client"), changed, *gone])
-        return replace(client, blocked=now if blocked else None)
+        for _ in range(TRIES):
+            gone = await self._connections_end(control, client, now) if blocked else []
+            try:
+                await control.apply([*await acts.written(control, act, "client"), changed, *gone])
+            except Conflict:
+                continue  # one of them ended meanwhile
+            while blocked and (late := await self._connections_end(control, client, now)):  # allowed just before it
+                with suppress(Conflict):
+                    await control.apply(late)
+            return replace(client, blocked=now if blocked else None)
+        raise Unavailable("others change the same at this moment; try again")
+
+    async def _connections_end(self, control: Database, client: Client, now: datetime) -> Sequence[Write]:
+        theirs = [grant for grant in await grants.alive(control) if client.is_named(grant.client)]
+        return [write for grant in theirs for write in endings.ending(grant, now, "blocked")]
 
     async def _by_document(self, who: Principal, client_id: str) -> Known:
         host = host_of(client_id)

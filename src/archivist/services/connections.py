@@ -10,11 +10,12 @@ from archivist.domain.errors import Conflict, NotFound, Unavailable
 from archivist.domain.grants import Grant, Reason
 from archivist.domain.ids import CONTROL, UserId, VaultId
 from archivist.domain.keys import Key
+from archivist.domain.links import Link
 from archivist.domain.uses import Seen
 from archivist.services import acts, endings
 from archivist.storage import grants, keys, uses
 from archivist.storage.database import Database, Write
-from archivist.storage.people import sessions, users
+from archivist.storage.people import links, sessions, users
 from archivist.storage.stores import Stores
 
 TRIES = 5
@@ -130,30 +131,46 @@ class Connections:
     async def end_all(self, who: Principal, which: Which) -> Ended:
         """The operator's kill switch: connections, keys and sessions that are meant, all at once.
 
+        With them go the open links of whoever is meant, and into the vault that is. What came into being while the
+        first of it was written is looked for once more.
+
         Raises:
-            Unavailable: others end the same things at the same time; nothing was ended by this.
+            Unavailable: others end the same things at the same time; whether anything was ended by this is unknown.
         """
         require_administrator(who)
         control = await self.stores.control()
+        first = await self._tried(who, control, which)
+        late = await self._tried(who, control, which, late=True)
+        return Ended(
+            connections=first.connections + late.connections,
+            keys=first.keys + late.keys,
+            sessions=first.sessions + late.sessions,
+        )
+
+    async def _tried(self, who: Principal, control: Database, which: Which, *, late: bool = False) -> Ended:
         for _ in range(TRIES):
             try:
-                return await self._end_all(who, control, which)
+                return await self._end_all(who, control, which, late=late)
             except Conflict:
                 continue  # something of it ended meanwhile: what is left is looked up anew
         raise Unavailable("others end the same at this moment; try again")
 
-    async def _end_all(self, who: Principal, control: Database, which: Which) -> Ended:
+    async def _end_all(self, who: Principal, control: Database, which: Which, *, late: bool) -> Ended:
+        """late: a second look, which leaves no line if nothing is left."""
         now = self.now()
         meant = [g for g in await grants.alive(control) if which.takes(g.created, g.user, g.vault, g.client)]
         cut_keys = await self._keys(control, which) if which.client is None else ()
         cut_sessions = await self._sessions(control, which) if which.client is None and which.vault is None else ()
         ended = Ended(connections=len(meant), keys=len(cut_keys), sessions=len(cut_sessions))
         count = ended.connections + ended.keys + ended.sessions
+        if late and not count:
+            return ended
         act = entry(who, self.new_id(), now, "end all", target=which.named, count=count, vault=CONTROL)
         log = await acts.written(control, act, "grant", op="delete", id=act.target or CONTROL)
         writes: list[Write] = [write for g in meant for write in endings.ending(g, now, _reason(which))]
         writes += [keys.revoke(key.vault, key.id, now) for key in cut_keys]
         writes += [sessions.end(digest) for digest in cut_sessions]
+        writes += [links.end(link.digest, now) for link in await self._links(control, which)]
         await control.apply([*log, *writes])
         return ended
 
@@ -166,6 +183,11 @@ class Connections:
         meant = everybody if which.user is None else [which.user]
         found = [session for user in meant for session in await sessions.of_user(control, user)]
         return [one.digest for one in found if which.takes(one.created, one.user, CONTROL)]
+
+    async def _links(self, control: Database, which: Which) -> Sequence[Link]:
+        """Open ones that lead somebody in; none if an app is meant."""
+        found = [link for link in await links.unused(control) if link.kind != "set-up" and which.client is None]
+        return [link for link in found if which.takes(link.created, link.maker, link.into_vault or CONTROL)]
 
 
 async def _ended(control: Database, writes: Sequence[Write]) -> None:

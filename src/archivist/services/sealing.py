@@ -38,25 +38,28 @@ class Sealing:
         """A new secret seals from now on; the one that did until now still opens, one before it no more.
 
         Raises:
+            Conflict: somebody else exchanges them at this moment.
             Unavailable: people change their second factors all the time; nothing was changed.
         """
         require_administrator(who)
-        done = await self._reseal(who, "secrets rotate")
-        self.keyring.rotate()
+        with self.keyring.alone():
+            done = await self._reseal(who, "secrets rotate")
+            self.keyring.rotate()
         return done
 
     async def strike(self, who: Principal) -> Resealed:
         """Only the newest secret is valid any more: what the one before it sealed, and was given out, is dead.
 
         Raises:
-            Conflict: there is one secret only, so that nothing can be struck off.
+            Conflict: there is one secret only, so that nothing can be struck off; or as `rotate`.
             Unavailable: as `rotate`.
         """
         require_administrator(who)
-        if self.keyring.versions == 1:
-            raise Conflict("there is only one secret, so nothing was struck off; `archivist secrets rotate` makes one")
-        done = await self._reseal(who, "secrets strike")
-        self.keyring.strike()
+        with self.keyring.alone():
+            if self.keyring.versions == 1:
+                raise Conflict("there is only one secret, so none was struck off; `archivist secrets rotate` makes one")
+            done = await self._reseal(who, "secrets strike")
+            self.keyring.strike()
         return done
 
     async def _reseal(self, who: Principal, action: str) -> Resealed:

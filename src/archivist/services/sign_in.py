@@ -1,13 +1,14 @@
 """Signing in: password, second factor, sessions, and the slowing down of guesses."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from archivist.domain import secrets
 from archivist.domain.access import ALL_SCOPES, Principal, require_person
 from archivist.domain.audit import Entry, entry
-from archivist.domain.errors import Conflict, NotFound, SignInAgain, Unauthenticated
+from archivist.domain.errors import Conflict, NotFound, SignInAgain, Unauthenticated, Unavailable
 from archivist.domain.ids import CONTROL, UserId
 from archivist.domain.sessions import Session, is_alive, is_fresh
 from archivist.domain.users import User, is_too_long
@@ -15,6 +16,7 @@ from archivist.services import acts
 from archivist.services.factors import Factors
 from archivist.services.passwords import Passwords
 from archivist.services.throttling import NEIGHBOURS, WINDOW, Throttling, network, subject
+from archivist.storage import audit
 from archivist.storage.database import Database, Write
 from archivist.storage.people import sessions, users
 from archivist.storage.stores import Stores
@@ -45,15 +47,22 @@ class Entered:
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """What one try was counted under: its account or browser, and as one of its network."""
+    """What one try was counted under, as what: its account or browser, and as one of its network."""
 
     subject: str
+    own: str
     around: str
     neighbour: str
 
     async def forgive(self, throttling: Throttling, control: Database) -> None:
-        """It did not fail."""
+        """It did not fail, so those before it are forgotten, too."""
         await throttling.forgive(control, self.subject)
+        if self.neighbour:
+            await throttling.take_back(control, self.around, self.neighbour)
+
+    async def take_back(self, throttling: Throttling, control: Database) -> None:
+        """It was not even looked at."""
+        await throttling.take_back(control, self.subject, self.own)
         if self.neighbour:
             await throttling.take_back(control, self.around, self.neighbour)
 
@@ -82,7 +91,7 @@ class SignIn:
             raise Unauthenticated(WRONG)
         user = await users.named(control, name)
         counted = await self._begin(control, visitor, name, user)
-        right = await self.passwords.verify(user.password if user else "", password)
+        right = await self._verified(control, counted, user, password)
         if user is None or not right or user.disabled is not None:
             await self._note_failure(control, user)
             raise Unauthenticated(WRONG)
@@ -151,8 +160,9 @@ class SignIn:
         if user is None or user.disabled is not None:
             raise Unauthenticated("sign in first")
         if now - session.used >= _NOTED and session.stage == "full":
-            await control.apply([sessions.used(session.digest, now)])
-            session = replace(session, used=now)
+            with suppress(Unavailable):  # a full disk must not keep anybody from reading
+                await control.apply([sessions.used(session.digest, now)])
+                session = replace(session, used=now)
         return session, principal(user, session), user
 
     async def confirm(self, who: Principal, session: Session, visitor: Visitor, password: str, code: str) -> Entered:
@@ -166,16 +176,21 @@ class SignIn:
         control = await self.stores.control()
         user = await users.find(control, who.user)
         counted = await self._begin(control, visitor, user.name if user else "", user)
-        if user is None or not await self.passwords.verify(user.password, password):
+        if not await self._verified(control, counted, user, password) or user is None:
+            await self._note_failure(control, user, "confirm")
             raise Unauthenticated("the password is wrong")
-        also = [sessions.end(session.digest)]
+        guesses, also = subject("factor", user.id), [sessions.end(session.digest)]
+        if user.factor:  # whoever guesses here guesses at the same factor as at the door
+            await self.throttling.begin(control, guesses)
         try:
             if user.factor:
                 also.append(self.factors.spending(user, code))
             entered = await self._enter(control, user, visitor, stage="full", also=also, action="confirm")
         except (NotFound, Conflict):
+            await self._note_failure(control, user, "confirm")
             raise Unauthenticated("the code is wrong or was used already") from None
         await counted.forgive(self.throttling, control)
+        await self.throttling.forgive(control, guesses)
         return entered
 
     async def sign_out(self, who: Principal, session: Session) -> None:
@@ -252,13 +267,19 @@ class SignIn:
         account = user.id if user else subject("nobody", name)
         near = network(visitor.address)
         if user is not None and await users.knows_device(control, user.id, device):
-            counted = _Counted(subject("device", account, device), "", "")
+            own, around, neighbour = subject("device", account, device), "", ""
         else:
-            around = subject("network", near)
+            own, around = subject("account", account, near), subject("network", near)
             neighbour = await self.throttling.at_most(control, around, NEIGHBOURS, WINDOW)
-            counted = _Counted(subject("account", account, near), around, neighbour)
-        await self.throttling.begin(control, counted.subject)
-        return counted
+        return _Counted(own, await self.throttling.begin(control, own), around, neighbour)
+
+    async def _verified(self, control: Database, counted: "_Counted", user: User | None, password: str) -> bool:
+        """Whether it is their password. Raises Unavailable: nobody has looked at it, so it has not failed either."""
+        try:
+            return await self.passwords.verify(user.password if user else "", password)
+        except Unavailable:
+            await counted.take_back(self.throttling, control)
+            raise
 
     async def _enter(
         self,
@@ -270,7 +291,7 @@ class SignIn:
         also: Sequence[Write] = (),
         action: str = "sign in",
     ) -> Entered:
-        """Raises Conflict: the account opens otherwise by now than when `user` was read, or something of `also` does."""
+        """Raises Conflict: the account opens otherwise by now than when `user` was read, or what is in `also` does."""
         now, secret = self.now(), secrets.new("session")
         session = Session(
             id=self.new_id(),
@@ -293,6 +314,7 @@ class SignIn:
         return Entered(secret=secret, session=session, device=device)
 
     async def _note_failure(self, control: Database, user: User | None, action: str = "sign in") -> None:
+        """A line in the trail alone: nothing has changed that others would have to look at anew."""
         act = Entry(
             id=self.new_id(),
             vault=CONTROL,
@@ -303,7 +325,7 @@ class SignIn:
             action=action,
             outcome="refused",
         )
-        await control.apply(await acts.written(control, act, "session", id=act.id))
+        await control.apply([audit.insert(act)])
 
     async def _renewed(self, user: User, password: str) -> Sequence[Write]:
         """The same password hashed as is asked for today, if that is more than when it was set."""

@@ -26,21 +26,21 @@ class Throttling:
     now: Callable[[], datetime]
     new_id: Callable[[], str]
 
-    async def begin(self, db: Database, subject: str, *, slow: int = SLOW, hard: int = HARD) -> None:
-        """Count one try, before it is known to fail: so that many at once are counted, too.
+    async def begin(self, db: Database, subject: str, *, slow: int = SLOW, hard: int = HARD) -> str:
+        """Count one try, before it is known to fail: so that many at once are counted, too. Names what was counted.
 
         Raises:
             RateLimited: it has to wait; nothing was counted.
         """
         now = self.now()
-        count, first, last = await attempts.since(db, subject, now - WINDOW)
+        count, first, last = await attempts.since(db, subject, now - WINDOW, now + WINDOW)
         if count >= hard and first is not None:
             raise _wait(first + WINDOW - now)
         if count >= slow and last is not None:
             due = last + timedelta(seconds=2 ** (count - slow))
             if now < due:
                 raise _wait(due - now)
-        await self._count(db, subject, hard, WINDOW)
+        return await self._count(db, subject, hard, WINDOW)
 
     async def forgive(self, db: Database, subject: str) -> None:
         """It did not fail: all earlier failures are forgotten, too."""
@@ -57,7 +57,7 @@ class Throttling:
             RateLimited: it was done as often already.
         """
         now = self.now()
-        count, first, _last = await attempts.since(db, subject, now - window)
+        count, first, _last = await attempts.since(db, subject, now - window, now + window)
         if count >= most and first is not None:
             raise _wait(first + window - now)
         return await self._count(db, subject, most, window)
@@ -65,7 +65,7 @@ class Throttling:
     async def require_fewer(self, db: Database, subject: str, most: int) -> None:
         """Raises RateLimited: it failed `most` times within the window. Nothing is counted."""
         now = self.now()
-        count, first, _last = await attempts.since(db, subject, now - WINDOW)
+        count, first, _last = await attempts.since(db, subject, now - WINDOW, now + WINDOW)
         if count >= most and first is not None:
             raise _wait(first + WINDOW - now)
 
@@ -77,7 +77,7 @@ class Throttling:
         """Count first and look again: of many at the same moment, no more than `most` get through."""
         now, id = self.now(), self.new_id()
         await db.apply([attempts.insert(subject, id, now)])
-        count, _first, _last = await attempts.since(db, subject, now - window)
+        count, _first, _last = await attempts.since(db, subject, now - window, now + window)
         if count > most:
             await db.apply([attempts.take_back(subject, id)])
             raise _wait(window)

@@ -163,11 +163,13 @@ class Tokens:
         ]
         act = self._act(code, client, standing, "tokens issued")
         log = await acts.written(control, act, "token")
-        spending = codes.spend(code.vault, code.digest, now)
+        spending = [codes.spend(code.vault, code.digest, now), grants.still(code.vault, code.grant)]
         try:
-            await control.apply([*log, spending, *(stored.insert(token) for token in tokens)])
-        except Conflict:  # of many at once, another one succeeded: this one is a second use
-            await self._end_family(control, code, client, "code reused")
+            await control.apply([*log, *spending, *(stored.insert(token) for token in tokens)])
+        except Conflict:  # of many at once, another one succeeded: this one is a second use; or the connection ended
+            found = await codes.by_digest(control, code.digest)
+            if found is not None and found.spent is not None:
+                await self._end_family(control, code, client, "code reused")
             raise Rejected("invalid_grant", SPENT) from None
         return _pair(access, refresh, tokens[0], _in_force(code.scopes, standing), now)
 

@@ -20,6 +20,7 @@ _THIS = (
 _ALIVE = grants.c.ended.is_(None)
 _INSERT = sa.insert(grants)
 _UPDATE = sa.update(grants).where(*_THIS, _ALIVE)
+_STILL = _UPDATE.values(ended=sa.null())
 _RENEW = sa.update(grants).where(*_THIS, sa.or_(_ALIVE, grants.c.reason == "signed_off"))
 _FIND = sa.select(grants).where(*_THIS)
 _OF_USER = (
@@ -57,6 +58,11 @@ _ALL = sa.select(grants).where(_ALIVE).order_by(grants.c.approved.desc(), grants
 
 def insert(grant: Grant) -> Write:
     return Write(_INSERT, rows=(_SHAPE.row(grant),))
+
+
+def still(vault: VaultId, id: str) -> Write:
+    """Changes nothing; conflicts if it has ended."""
+    return Write(_STILL, must_change=True, rows=({"of_vault": vault, "of_id": id},))
 
 
 def renew(grant: Grant) -> Write:

@@ -8,8 +8,9 @@ import base64
 import json
 import os
 import secrets
-from collections.abc import Callable
-from contextlib import suppress
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -18,7 +19,10 @@ from typing import Any
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 
-from archivist.domain.errors import NotFound, Refused
+from archivist.domain.errors import Conflict, NotFound, Refused
+
+if sys.platform != "win32":
+    import fcntl
 
 FILE = "server.key"
 """What the file is called in the data folder."""
@@ -83,6 +87,26 @@ class Keyring:
         except (InvalidToken, UnicodeEncodeError):
             raise NotFound("sealed by a secret that is struck off") from None
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """For so long nobody else exchanges secrets of this folder. Who is killed meanwhile lets go of it.
+
+        Raises:
+            Conflict: somebody else does at this moment.
+        """
+        if sys.platform == "win32":  # where folders cannot be locked
+            yield
+            return
+        folder = os.open(self._path.parent, os.O_RDONLY)
+        try:
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise Conflict("others exchange secrets at this moment; nothing was changed, try again") from None
+            yield
+        finally:
+            os.close(folder)
+
     @property
     def versions(self) -> int:
         """How many secrets are valid."""
@@ -135,10 +159,21 @@ class Keyring:
             fresh.unlink()
         else:
             fresh.replace(self._path)
+        _sync(self._path.parent)
         self._read = None
 
     def _seconds(self) -> int:
         return int(self._now().timestamp())
+
+
+def _sync(folder: Path) -> None:
+    """Wait until the names in it are on disk; a system without folders that can be opened sees to it itself."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def _unpadded(token: bytes) -> str:

@@ -19,7 +19,7 @@ _THIS = (
 )
 _INSERT = sa.insert(keys)
 _REVOKE = sa.update(keys).where(*_THIS, keys.c.revoked.is_(None))
-_EXPIRE = sa.update(keys).where(*_THIS, keys.c.revoked.is_(None))
+_EXPIRE = _REVOKE.where(sa.or_(keys.c.expires.is_(None), keys.c.expires >= sa.bindparam("sooner", type_=sa.BigInteger)))
 _END_OWNER = sa.update(keys).where(
     keys.c.vault == sa.bindparam("of_vault", type_=sa.String),
     keys.c.owner == sa.bindparam("of_owner", type_=sa.String),
@@ -48,8 +48,9 @@ def revoke(vault: VaultId, id: KeyId, now: datetime) -> Write:
 
 
 def expire(vault: VaultId, id: KeyId, at: datetime) -> Write:
-    """It works until then; conflicts if it is gone or revoked."""
-    return Write(_EXPIRE, must_change=True, rows=({"of_vault": vault, "of_id": id, "expires": micros(at)},))
+    """It works until then; conflicts if it is gone, revoked, or ends before that."""
+    row = {"of_vault": vault, "of_id": id, "sooner": micros(at), "expires": micros(at)}
+    return Write(_EXPIRE, must_change=True, rows=(row,))
 
 
 def revoke_of(vault: VaultId, owner: UserId, now: datetime) -> Write:

@@ -1,4 +1,4 @@
-"""Clears away what has ended of age: sessions, links, questions, codes, tokens, counts of failures, unused apps."""
+"""Clears away what has ended of age: sessions, browsers, links, questions, codes, tokens, failures, unused apps."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 
 from archivist.domain.clients import UNUSED
 from archivist.domain.ids import CONTROL
-from archivist.domain.sessions import TOTAL
+from archivist.domain.sessions import DEVICE, TOTAL
 from archivist.storage import codes, tokens
-from archivist.storage.people import attempts, clients, links, sessions, transactions
+from archivist.storage.people import attempts, clients, links, sessions, transactions, users
 from archivist.storage.stores import Stores
 from archivist.workers.rounds import attempted
 
@@ -36,10 +36,11 @@ class Tidying:
         control, now = await self.stores.control(), self.now()
         await control.apply([
             sessions.clear(now - TOTAL),
+            users.clear_devices(now - DEVICE),
             links.clear(now - KEPT),
             transactions.clear(now),
             codes.clear(now - KEPT),
             tokens.clear(now - KEPT),
-            attempts.clear(now - KEPT),
+            attempts.clear(now - KEPT, now + KEPT),
             clients.clear(now - UNUSED),
         ])  # fmt: skip

@@ -184,3 +184,10 @@ def test_the_third_secret_strikes_the_first_one_off(keyring):
     with pytest.raises(NotFound):
         keyring.open("visit", sealed)
     assert keyring.versions == 2
+
+
+def test_an_exchange_is_on_disk_with_its_name_before_anybody_relies_on_it(keyring, path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append(stat.S_ISDIR(os.fstat(handle).st_mode)))
+    keyring.rotate()
+    assert synced == [False, True]

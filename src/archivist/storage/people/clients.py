@@ -29,9 +29,10 @@ def insert(client: Client) -> Write:
 
 
 def update(client: Client) -> Write:
-    """What its document says now."""
+    """What its document says now. Whether it was allowed or blocked meanwhile stays as it is."""
     row = _SHAPE.row(client)
-    return Write(_UPDATE, rows=({"of_digest": row.pop("digest"), **row},))
+    said = {name: row[name] for name in ("name", "redirect_uris")}
+    return Write(_UPDATE, rows=({"of_digest": client.digest, **said},))
 
 
 def approve(digest: str, now: datetime) -> Write:

@@ -19,6 +19,8 @@ _FIND = sa.select(links).where(_BY_DIGEST)
 _USE = sa.update(links).where(_BY_DIGEST, _OPEN)
 _END_KIND = sa.update(links).where(links.c.kind == sa.bindparam("of_kind", type_=sa.String), _OPEN)
 _END_OF = sa.update(links).where(links.c.user == sa.bindparam("of_user", type_=sa.String), _OPEN)
+_END_MADE = sa.update(links).where(links.c.maker == sa.bindparam("of_maker", type_=sa.String), _OPEN)
+_ALL_OPEN = sa.select(links).where(_OPEN).order_by(links.c.created, links.c.id)
 _INTO = (
     sa.select(links)
     .where(links.c.into_vault == sa.bindparam("into", type_=sa.String), _OPEN)
@@ -47,6 +49,16 @@ def end_of(user: str, now: datetime) -> Write:
     return Write(_END_OF, rows=({"of_user": user, "used": micros(now)},))
 
 
+def end_made(maker: str, now: datetime) -> Write:
+    """No link that this person made works any more."""
+    return Write(_END_MADE, rows=({"of_maker": maker, "used": micros(now)},))
+
+
+def end(digest: str, now: datetime) -> Write:
+    """It works no more, whether it was used or not."""
+    return Write(_USE, rows=({"of_digest": digest, "used": micros(now)},))
+
+
 def withdraw(id: str, now: datetime) -> Write:
     """Conflicts if it was used already."""
     return Write(_WITHDRAW, must_change=True, rows=({"of_id": id, "used": micros(now)},))
@@ -65,3 +77,8 @@ async def find(db: Database, digest: str) -> Link | None:
 async def into(db: Database, vault: str) -> Sequence[Link]:
     """The unused ones that lead into a vault, oldest first."""
     return [_SHAPE.value(row) for row in await db.read(_INTO, {"into": vault})]
+
+
+async def unused(db: Database) -> Sequence[Link]:
+    """Everybody's that were not used, oldest first; expired ones, too."""
+    return [_SHAPE.value(row) for row in await db.read(_ALL_OPEN)]

@@ -1,5 +1,6 @@
 """Authorization requests whose person has not decided yet."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -28,6 +29,11 @@ _THIS = transactions.c.digest == sa.bindparam("of_digest", type_=sa.String)
 _INSERT = sa.insert(transactions)
 _FIND = sa.select(transactions).where(_THIS)
 _FINISH = sa.delete(transactions).where(_THIS)
+_OF_SESSION = (
+    sa.select(transactions.c.digest)
+    .where(transactions.c.session == sa.bindparam("of_session", type_=sa.String))
+    .order_by(transactions.c.created.desc(), transactions.c.digest)
+)
 _CLEAR = sa.delete(transactions).where(transactions.c.expires < sa.bindparam("before", type_=sa.BigInteger))
 
 
@@ -40,6 +46,11 @@ def finish(digest: str) -> Write:
     return Write(_FINISH, must_change=True, rows=({"of_digest": digest},))
 
 
+def drop(digest: str) -> Write:
+    """It is forgotten, whether it was decided or not."""
+    return Write(_FINISH, rows=({"of_digest": digest},))
+
+
 def clear(before: datetime) -> Write:
     return Write(_CLEAR, rows=({"before": micros(before)},))
 
@@ -47,3 +58,8 @@ def clear(before: datetime) -> Write:
 async def find(db: Database, digest: str) -> Transaction | None:
     rows = await db.read(_FIND, {"of_digest": digest})
     return _SHAPE.value(rows[0]) if rows else None
+
+
+async def of_session(db: Database, session: str) -> Sequence[str]:
+    """The digests of what one browser is asked, the last asked first."""
+    return [row["digest"] for row in await db.read(_OF_SESSION, {"of_session": session})]

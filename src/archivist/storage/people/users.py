@@ -20,9 +20,9 @@ _ALL = sa.select(users).order_by(users.c.created, users.c.id)
 _FIND = sa.select(users).where(_THIS).execution_options(**AT_ONCE)
 _NAMED = sa.select(users).where(users.c.name_digest == sa.bindparam("of_name", type_=sa.String))
 _COUNT = sa.select(sa.func.count().label("count")).select_from(users)
-_STILL = _UPDATE.where(
-    users.c.password == sa.bindparam("kept", type_=sa.String), users.c.disabled.is_(None)
-).values(disabled=sa.null())
+_STILL = _UPDATE.where(users.c.password == sa.bindparam("kept", type_=sa.String), users.c.disabled.is_(None)).values(
+    disabled=sa.null()
+)
 _STILL_ALONE, _STILL_WITH_FACTOR = _STILL.where(users.c.factor == ""), _STILL.where(users.c.factor != "")
 _RESEAL = _UPDATE.where(users.c.factor == sa.bindparam("was", type_=sa.String))
 _STEP = _UPDATE.where(users.c.factor_step < sa.bindparam("step", type_=sa.BigInteger)).values(
@@ -41,6 +41,7 @@ _DEVICE = sa.select(devices.c.created).where(
     devices.c.user == sa.bindparam("of_user", type_=sa.String),
 )
 _DROP_DEVICES = sa.delete(devices).where(devices.c.user == sa.bindparam("of_user", type_=sa.String))
+_CLEAR_DEVICES = sa.delete(devices).where(devices.c.created < sa.bindparam("before", type_=sa.BigInteger))
 _INSERT_IDENTITY = sa.insert(identities)
 _IDENTITY = sa.select(identities.c.user).where(identities.c.digest == sa.bindparam("of_digest", type_=sa.String))
 _IDENTITIES = sa.select(identities).where(identities.c.user == sa.bindparam("of_user", type_=sa.String))
@@ -137,6 +138,11 @@ async def knows_device(db: Database, user: UserId, digest: str) -> bool:
 
 def drop_devices(user: UserId) -> Write:
     return Write(_DROP_DEVICES, rows=({"of_user": user},))
+
+
+def clear_devices(before: datetime) -> Write:
+    """Those that were first seen before then: no browser brings their cookie any more."""
+    return Write(_CLEAR_DEVICES, rows=({"before": micros(before)},))
 
 
 def insert_identity(user: UserId, digest: str, issuer: str, now: datetime) -> Write:

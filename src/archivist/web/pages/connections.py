@@ -35,8 +35,9 @@ async def one(visit: Visit) -> Mapping[str, Any]:
 
 
 async def list_page(visit: Visit) -> Response:
-    """Shows all."""
-    return visit.page("app/connections", **await rows(visit))
+    """Shows all, and where one more would connect."""
+    addresses = {toolset: f"{visit.settings.origin}{path}" for toolset, path in PATHS.items()}
+    return visit.page("app/connections", **await rows(visit), addresses=addresses)
 
 
 async def page(visit: Visit) -> Response:
