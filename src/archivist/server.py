@@ -157,8 +157,10 @@ def _not_set_up(scope: Scope) -> Response:
     return page("error", 503, me=None, reason="no_set_up", retry_after=None)
 
 
-async def _not_served(_request: Request, exc: Exception) -> Response:
+async def _not_served(request: Request, exc: Exception) -> Response:
     status, headers = (exc.status_code, exc.headers) if isinstance(exc, HTTPException) else (404, None)
+    if "text/html" in request.headers.get("accept", ""):
+        return page("error", status, headers=headers, me=None, reason=None, retry_after=None)
     text = "nothing is served here; assistants connect to /mcp" if status == 404 else "this method is not served here"
     return JSONResponse(_error(status, text), status, headers)
 

@@ -18,7 +18,9 @@ from tests.conformance.fixtures.serving import WithKey
 
 @pytest.fixture
 async def app(tmp_path: Path) -> AsyncIterator[App]:
-    app = assemble(SqliteStores(tmp_path / "data", now=utc_now), HashedEmbedder(), utc_now, Settings(data=tmp_path / "data"))
+    app = assemble(
+        SqliteStores(tmp_path / "data", now=utc_now), HashedEmbedder(), utc_now, Settings(data=tmp_path / "data")
+    )
     await app.start()
     yield app
     await app.close()

@@ -114,10 +114,11 @@ def test_sec_144_the_default_is_to_listen_and_answer_on_loopback_only():
     assert not site_of(Settings(host="0.0.0.0")).loopback
 
 
-@pytest.mark.parametrize(("accept", "kind"), [("text/html", "text/html"), ("*/*", "application/json")])
+@pytest.mark.parametrize("asked", [("text/html", "text/html"), ("*/*", "application/json")])
 async def test_sec_231_what_nobody_foresaw_is_a_short_answer_with_an_id_that_the_log_knows(
-    app, server, monkeypatch, capsys, accept, kind
+    app, server, monkeypatch, capsys, asked
 ):
+    accept, kind = asked
     said = "the secret of /some/place in a SELECT"
 
     async def broken(*_args, **_kwargs):

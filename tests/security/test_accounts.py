@@ -7,7 +7,7 @@ import pytest
 
 from archivist.app import OWNER
 from archivist.domain.access import ALL_SCOPES, Principal, Scope
-from archivist.domain.errors import ArchivistError
+from archivist.domain.errors import ArchivistError, Conflict
 from archivist.domain.ids import CONTROL
 from archivist.domain.users import name_digest
 from archivist.server import BEFORE_SET_UP, asgi
@@ -340,3 +340,16 @@ async def test_sec_022_the_last_owner_can_neither_leave_nor_step_down(hall):
         with pytest.raises(ArchivistError, match="no owner"):
             await act
     assert await roles(hall) == {ANA: "owner"}
+
+
+async def test_the_only_administrator_is_not_shut_out(hall):
+    with pytest.raises(Conflict, match="another administrator first"):
+        await hall.app.accounts.set_disabled(OWNER, ANA, disabled=True)
+    await hall.app.accounts.create(OWNER, "Zoe", administrator=True)
+    assert (await hall.app.accounts.set_disabled(OWNER, ANA, disabled=True)).disabled is not None
+
+
+async def test_nobody_is_invited_into_a_personal_vault(hall):
+    who = await hall.principal(ANA, "personal")
+    with pytest.raises(Conflict, match="its owner's alone"):
+        await hall.app.members.invite(who, who.vault, "viewer")

@@ -76,7 +76,9 @@ class Refusing(HashedEmbedder):
 
 
 async def test_an_answer_by_words_alone_says_so_also_when_only_this_query_has_no_vector(tmp_path, clock):
-    app = assemble(SqliteStores(tmp_path / "refusing", now=clock), Refusing(), clock, Settings(data=tmp_path / "refusing"))
+    app = assemble(
+        SqliteStores(tmp_path / "refusing", now=clock), Refusing(), clock, Settings(data=tmp_path / "refusing")
+    )
     await app.embedder.start()
     me = await app.local()
     await app.memories.store(me, text="the boat is blue")

@@ -72,7 +72,9 @@ async def test_a_damaged_vault_holds_up_neither_the_vectors_nor_the_erasure_of_a
     await (await app.stores.vault(healthy.vault)).apply([heads.erasing(healthy.vault)])
     await app.close()
     (tmp_path / "data" / "vaults" / f"{damaged.vault}.db").write_bytes(b"not a database" * 1000)
-    again = assemble(SqliteStores(tmp_path / "data", now=clock), HashedEmbedder(), clock, Settings(data=tmp_path / "data"))
+    again = assemble(
+        SqliteStores(tmp_path / "data", now=clock), HashedEmbedder(), clock, Settings(data=tmp_path / "data")
+    )
     await again.start()
     try:
         await eventually(partial(is_settled, again, healthy), "the healthy vault has its vectors and no traces")

@@ -131,7 +131,7 @@ def _row(one: Listed, names: Mapping[VaultId, str]) -> Sequence[str]:
     return [
         key.id,
         f"{key.start}…",
-        names.get(key.vault, key.vault),
+        names.get(key.vault, key.vault) if key.kind != "account" else "-",
         key.kind,
         _state(key),
         day(key.created),

@@ -116,6 +116,10 @@ def _greet(settings: Settings, link: str | None) -> None:
     click.echo(f"Archivist is ready.  MCP address: {address(settings)}/mcp", err=True)
     click.echo(f"  make a key:   {_program()} keys create{where}", err=True)
     click.echo(f"  see it work:  {_program()} prove{there}{where}", err=True)
+    if there:
+        click.echo(
+            "  links:        other commands make them from archivist.toml; write the port or address there", err=True
+        )
     if link is not None:
         click.echo(f"  sign up:      {links.address(settings, 'set-up', link)}", err=True)
         click.echo(f"                for the first account; it works once, for {lasting('set-up')}", err=True)

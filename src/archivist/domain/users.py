@@ -39,6 +39,9 @@ class User:
     factor_step: int = 0
 
 
+_RUNS = ("0123456789" * 26, "abcdefghijklmnopqrstuvwxyz" * 10)
+
+
 def checked_name(name: str) -> str:
     """The name without surrounding blanks.
 
@@ -70,7 +73,7 @@ def checked_password(password: str, name: str, host: str, common: Collection[str
     if not least <= len(password) or len(password) > most or len(password.encode("utf-8", "replace")) > PASSWORD_BYTES:
         raise InvalidArgument("password", f"must be {least}..{most} characters")
     few = len(set(password)) < DIFFERENT
-    if few or password.casefold() in common or _is_a_name(password, (name, host, *PRODUCT_NAMES)):
+    if few or _is_tried_first(password, common) or _is_a_name(password, (name, host, *PRODUCT_NAMES)):
         raise InvalidArgument("password", "is one that others try first; take some unrelated words instead")
     return password
 
@@ -84,6 +87,14 @@ def _scripts(name: str) -> set[str]:
     """The first words of what Unicode calls the letters, which of the alphabets is the script's name."""
     letters = [letter for letter in unicodedata.normalize("NFKC", name) if letter.isalpha()]
     return {unicodedata.name(letter, "").partition(" ")[0] for letter in letters}
+
+
+def _is_tried_first(password: str, common: Collection[str]) -> bool:
+    """One of the passwords that everybody tries, by itself or several times over."""
+    folded = password.casefold()
+    units = {folded[: len(folded) // times] for times in (1, 2, 3) if len(folded) % times == 0}
+    repeated = any(unit in common for unit in units if folded == unit * (len(folded) // len(unit)))
+    return repeated or any(folded in run or folded in run[::-1] for run in _RUNS)
 
 
 def _is_a_name(password: str, names: Collection[str]) -> bool:

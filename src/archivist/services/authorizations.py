@@ -251,7 +251,7 @@ class Authorizations:
             for vault in await stored_vaults.of_member(control, who.user)
             if vault.id in roles
         ]
-        choices.sort(key=lambda one: (one.vault.id == first, one.last_used or EPOCH), reverse=True)
+        choices.sort(key=lambda one: _nearness(one, first, who), reverse=True)
         return Pending(
             secret=secret,
             request=request,
@@ -267,6 +267,11 @@ def require_own(client: Client, redirect_uri: str, schemes: frozenset[str]) -> N
     """Raises Unanswerable: not a target of the app, or one that may not be used any more; `schemes` as registered."""
     if not client.returns_to(redirect_uri) or verdict(redirect_uri, schemes) != "allowed":
         raise Unanswerable("redirect_uri", "redirect_uri: is not one that this app has registered and may use")
+
+
+def _nearness(choice: Choice, first: VaultId | None, who: Principal) -> tuple[bool, bool, datetime]:
+    """What is offered first: where the app is connected, then the person's own vaults, each by its last use."""
+    return choice.vault.id == first, choice.vault.owner == who.user, choice.last_used or EPOCH
 
 
 def _require_browser(who: Principal) -> None:

@@ -64,10 +64,14 @@ class Members:
         Raises:
             NotFound: there is no such vault for this person.
             InsufficientScope: their role does not let them give that one.
+            Conflict: it is a personal vault, which nobody else ever sees.
         """
         require_person(who)
         control = await self.stores.control()
         _require_may(await self._mine(control, who, vault), role)
+        found = await stored_vaults.find(control, vault)
+        if found is not None and found.kind == "personal":
+            raise Conflict("a personal vault is its owner's alone; make a project vault and invite people there")
         secret, now = secrets.new("link"), self.now()
         link = Link(
             id=self.new_id(),

@@ -104,4 +104,5 @@ def network(address: str) -> str:
 
 def _wait(span: timedelta) -> RateLimited:
     seconds = max(1, math.ceil(span.total_seconds()))
-    return RateLimited(f"too many tries; wait {seconds} seconds and try again", seconds)
+    unit = "second" if seconds == 1 else "seconds"
+    return RateLimited(f"too many tries; wait {seconds} {unit} and try again", seconds)

@@ -62,7 +62,8 @@ async def _asked(
     errors = {"form": sentence(error)} if error else {}
     shared: dict[str, Any] = {"csrf": at.csrf, "waiting": waiting}
     if at.half is not None:
-        person, wrong = at.user.name if at.user else "", {"code": errors["form"]} if errors else {}
+        person, field = at.user.name if at.user else "", _field(form)
+        wrong = {field: errors["form"]} if errors else {}
         return page("second-factor", status, headers=headers, person=person, errors=wrong, **shared)
     shared |= {"errors": errors, "values": values, "provider": None}
     elsewhere: tuple[str, ...] = ()
@@ -71,6 +72,11 @@ async def _asked(
         coming_back = app.keyring.seal(COMING_BACK, [at.visit, here(request)])
         shared |= {"provider": settings.provider_name or origin, "coming_back": coming_back}
     return at.remember(page("sign-in", status, headers=headers, form_to=elsewhere, **shared))
+
+
+def _field(form: Form | None) -> str:
+    """Which of the two ways through the second step was tried."""
+    return "recovery_code" if form is not None and form.all("recovery_code") else "code"
 
 
 def sentence(error: ArchivistError) -> str:

@@ -39,9 +39,7 @@ class Explained:
 
 RIGHTS: Mapping[str, Right] = {
     Scope.READ: Right("Read what is remembered", "read", "It can search and read every memory in the vault."),
-    Scope.WRITE: Right(
-        "Save new memories", "save", "It can add memories. With the coding tools it can also edit and archive them."
-    ),
+    Scope.WRITE: Right("Save new memories", "save", "It can add memories."),
     Scope.REFLECT: Right(
         "Summarise memories (it reads their text)",
         "summarise",

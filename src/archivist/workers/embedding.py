@@ -107,7 +107,8 @@ class Embedding:
             return False
         await db.apply(self.entries.adopt(vault, standing.head, self.embedder.space, self.now()))
         self._adopted.add(vault)
-        log.info("vectors of another model are wanted now", vault=vault, space=self.embedder.space, was=standing.space)
+        if standing.space:
+            log.info("vectors of another model are wanted now", vault=vault, space=self.embedder.space)
         return True
 
     async def _keep(self, db: Database, memory: Memory, vectors: Floats) -> None:

@@ -5,7 +5,7 @@ import pytest
 from archivist.domain.errors import InvalidArgument
 from archivist.domain.users import checked_name, checked_password, name_digest
 
-COMMON = {"passwordpassword", "correcthorsebatterystaple"}
+COMMON = {"hunter2", "passwordpassword", "correcthorsebatterystaple"}
 
 
 @pytest.mark.parametrize("name", ["", "  ", "x" * 101, "a\nb", "a\x00b", "a\u202eb", "a\u200bb"])
@@ -32,6 +32,8 @@ def test_names_that_a_reader_tells_apart_are_different(one, other):
         "x" * 257,
         "é" * 513,
         "PasswordPassword",
+        "hunter2hunter2",
+        "mnopqrstuvwx",
         "ana.ana.ana.ana",
         "Example.Org2026",
         "archivist1234",
@@ -45,6 +47,16 @@ def test_a_password_that_is_too_short_too_long_or_guessed_first_is_refused(passw
     assert password not in refused.value.detail
 
 
-@pytest.mark.parametrize("password", ["twelve chars", "x" * 256, "é" * 256, "   blanks   ", "ana and her archivist"])
+@pytest.mark.parametrize(
+    "password",
+    [
+        "twelve chars",
+        ("many words, " * 22)[:256],
+        ("éàüöñ " * 43)[:256],
+        "   blanks   ",
+        "831204965173",
+        "ana and her archivist",
+    ],
+)
 def test_any_other_password_is_taken_exactly_as_it_is(password):
     assert checked_password(password, "Ana", "example.org", COMMON) == password

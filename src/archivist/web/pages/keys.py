@@ -110,7 +110,7 @@ def _listed(one: Listed, names: Mapping[VaultId, str]) -> Mapping[str, Any]:
         "name": key.name,
         "kind": key.kind,
         "start": key.start,
-        "vault": names.get(key.vault, ""),
+        "vault": names.get(key.vault, "") if key.kind != "account" else "",
         "vault_id": key.vault if key.vault in names else None,
         "scopes": [scope.value for scope in Scope if scope in key.scopes],
         "created": key.created,

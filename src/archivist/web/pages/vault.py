@@ -26,7 +26,7 @@ async def rows(visit: Visit) -> Mapping[str, Any]:
             {"id": one.id, "role": one.role, "by": one.by, "expires": one.expires}
             for one in await visit.app.members.invitations(visit.who, id)
         ],
-        "roles": [role for role in ROLES if may_manage(held.role, role)],
+        "roles": [role for role in ROLES if may_manage(held.role, role)] if held.vault.kind != "personal" else [],
     }
 
 
