@@ -21,6 +21,7 @@ from archivist.embedders.embedder import Embedder, Floats
 from archivist.embedders.none import NoEmbedder
 from archivist.search.entries import Entries
 from archivist.search.keyword.sqlite_fts5 import SqliteFts5
+from archivist.settings import Settings
 from archivist.storage import heads
 from archivist.storage.database import Database
 from archivist.storage.sqlite.stores import SqliteStores
@@ -59,7 +60,7 @@ async def folder_of(size: int, made_from: Source, bench: Path) -> Path:
     shutil.rmtree(part, ignore_errors=True)
     stores = SqliteStores(part)
     try:
-        await _fill(assemble(stores, NoEmbedder(), utc_now), size, made_from)
+        await _fill(assemble(stores, NoEmbedder(), utc_now, Settings(data=part)), size, made_from)
     finally:
         await stores.close()
     part.rename(final)

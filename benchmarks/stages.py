@@ -16,6 +16,7 @@ from archivist.search.keyword.postings import Postings
 from archivist.search.vault_index import VaultIndex
 from archivist.search.vector.exact import Matrix
 from archivist.services.search import Search
+from archivist.settings import Settings
 from archivist.storage import memories as stored
 from archivist.storage.sqlite.stores import SqliteStores
 
@@ -36,7 +37,7 @@ async def shares(data: Path, queries: Sequence[str], warm: int, embedder: Embedd
     embedder: knows every query already, so that asking it costs nothing.
     """
     stores = SqliteStores(data)
-    app = assemble(stores, embedder, utc_now)
+    app = assemble(stores, embedder, utc_now, Settings(data=data))
     who = await app.local()
     spent: list[dict[str, float]] = []
     try:

@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 from archivist.app import App, assemble
@@ -15,6 +16,7 @@ from archivist.embedders.none import NoEmbedder
 from archivist.search.entries import Entries
 from archivist.search.keyword.sqlite_fts5 import SqliteFts5
 from archivist.search.vault_index import VaultIndex
+from archivist.settings import Settings
 from archivist.storage import heads
 from archivist.storage.stores import Stores
 from benchmarks.datasets import Item
@@ -32,6 +34,10 @@ class Filled:
     index: VaultIndex
 
 
+_NOTHING = Settings(data=Path("nothing-is-kept-here"))
+"""For services that are only searched with: they ask for no secret, so no file is made."""
+
+
 @dataclass(frozen=True, slots=True)
 class Vaults:
     """`fused` asks the search service, `keyword` the same without a model, `vectors` the index without words."""
@@ -42,8 +48,8 @@ class Vaults:
     _without: App = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_with_model", assemble(self.stores, self.embedder, utc_now))
-        object.__setattr__(self, "_without", assemble(self.stores, NoEmbedder(), utc_now))
+        object.__setattr__(self, "_with_model", assemble(self.stores, self.embedder, utc_now, _NOTHING))
+        object.__setattr__(self, "_without", assemble(self.stores, NoEmbedder(), utc_now, _NOTHING))
 
     async def filled(self, items: Sequence[Item]) -> Filled:
         """A new vault that holds `items` in their order; their texts may repeat."""

@@ -72,7 +72,7 @@ def test_keys_and_vaults_are_listed_under_headings_with_their_dates(typed):
     out(typed("keys", "create", "--name", "laptop", "--expires", "2999-12-31", "--kind", "account"))
     heading, row = out(typed("keys", "list")).splitlines()
     assert heading.split("  ")[0] == "ID"
-    columns = ["personal", "account", "read,write", "3000-01-01", "never", "laptop"]
+    columns = ["-", "account", "read,write", "3000-01-01", "never", "laptop"]
     assert [word in row for word in columns] == [True] * len(columns)
     heading, row = out(typed("vaults", "list")).splitlines()
     assert heading.split() == ["MADE", "KIND", "YOU", "ARE", "ID", "NAME"]

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from archivist.app import OWNER
 from archivist.domain.access import LOCAL_OWNER
 from tests.cli.inside import inside
 from tests.people import arrived, joined
@@ -15,8 +16,8 @@ pytestmark = pytest.mark.anyio
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
 
 
-def process(archivist, **streams):
-    words = [sys.executable, "-m", "archivist", "stdio", "--data", str(archivist.data)]
+def process(archivist, *more, **streams):
+    words = [sys.executable, "-m", "archivist", "stdio", "--data", str(archivist.data), *more]
     return subprocess.Popen(words, stderr=subprocess.PIPE, env=archivist.environment, **streams)
 
 
@@ -61,10 +62,11 @@ def test_no_answer_holds_a_letter_at_which_readers_of_lines_break_it(archivist, 
 
 async def test_sec_047_a_running_stdio_loses_rights_with_the_role_of_its_person(archivist):
     async with inside(archivist) as app:
-        mine = await app.local()
+        await app.vaults.create(OWNER, "Work", "project")
+        mine = await app.local("Work")
         await arrived(app, "Ana")
         other = await joined(app, mine, await arrived(app, "Bo"), mine.vault, "owner")
-        with process(archivist, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as served:
+        with process(archivist, "--vault", "Work", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as served:
 
             def ask(id):
                 served.stdin.write(call(id, "store_memory", content="the blue oar"))

@@ -342,13 +342,6 @@ async def test_sec_022_the_last_owner_can_neither_leave_nor_step_down(hall):
     assert await roles(hall) == {ANA: "owner"}
 
 
-async def test_the_only_administrator_is_not_shut_out(hall):
-    with pytest.raises(Conflict, match="another administrator first"):
-        await hall.app.accounts.set_disabled(OWNER, ANA, disabled=True)
-    await hall.app.accounts.create(OWNER, "Zoe", administrator=True)
-    assert (await hall.app.accounts.set_disabled(OWNER, ANA, disabled=True)).disabled is not None
-
-
 async def test_nobody_is_invited_into_a_personal_vault(hall):
     who = await hall.principal(ANA, "personal")
     with pytest.raises(Conflict, match="its owner's alone"):

@@ -443,7 +443,6 @@ async def test_sec_035_a_code_ends_with_the_session_that_allowed_it(flow):
 
 async def test_sec_035_a_code_ends_with_the_account_that_allowed_it(flow):
     code = await flow.code()
-    await flow.app.accounts.create(OWNER, "Zoe", administrator=True)
     await flow.app.accounts.set_disabled(OWNER, "Ana", disabled=True)
     assert (await flow.exchange(code)).json()["error"] == "invalid_grant"
 

@@ -211,7 +211,6 @@ async def test_sec_065_the_vault_of_a_family_never_changes(flow):
 
 
 async def disabled(flow: Flow) -> None:
-    await flow.app.accounts.create(OWNER, "Zoe", administrator=True)
     await flow.app.accounts.set_disabled(OWNER, "Ana", disabled=True)
 
 

@@ -11,6 +11,7 @@ from archivist.cli.links import print_link
 from archivist.cli.options import data_option, json_option, settings_of, within
 from archivist.cli.tables import day, minute, print_table
 from archivist.domain.times import iso
+from archivist.domain.users import User
 from archivist.services.connections import Ended, Which
 from archivist.services.people import Person
 
@@ -83,8 +84,16 @@ def link(name: str, as_json: bool, data: Path | None) -> None:
 @data_option
 def disable(name: str, data: Path | None) -> None:
     """Shut somebody out: neither they nor their connections and keys get in, until `users enable`."""
-    user = within(settings_of(data=data), lambda app: app.accounts.set_disabled(OWNER, name, disabled=True))
+
+    async def shut_out(app: App) -> tuple[User, bool]:
+        user = await app.accounts.set_disabled(OWNER, name, disabled=True)
+        people = await app.accounts.list(OWNER)
+        return user, any(one.administrator and one.disabled is None for one in people)
+
+    user, administered = within(settings_of(data=data), shut_out)
     click.echo(f"{user.name} is shut out, and their sessions are over.")
+    if not administered:
+        click.echo("Nobody administers the pages now; `archivist users enable` lets them in again.", err=True)
 
 
 @users_command.command("enable")

@@ -293,15 +293,12 @@ class Accounts:
         Raises:
             NotFound: nobody has that name.
             InvalidArgument: it is the person who asks.
-            Conflict: it is the only administrator.
         """
         require_administrator(who)
         control = await self.stores.control()
         user = await self._named(control, name)
         if user.id == who.user and who.credential == "session" and disabled:
             raise InvalidArgument("name", "must be somebody else's; you would lock yourself out")
-        if disabled and user.administrator and not await _others_administer(control, user):
-            raise Conflict("nobody would administer this server any more; make another administrator first")
         now = self.now()
         action = "users disable" if disabled else "users enable"
         act = entry(who, self.new_id(), now, action, target=user.id, vault=CONTROL)
@@ -356,12 +353,6 @@ class Accounts:
         act = entry(who, self.new_id(), now, f"{kind} link", target=link.id, vault=CONTROL)
         await control.apply([*await acts.written(control, act, "link"), *also, links.insert(link)])
         return secret
-
-
-async def _others_administer(control: Database, user: User) -> bool:
-    """Whether there is another administrator who can sign in."""
-    people = await users.everybody(control)
-    return any(one.administrator and one.disabled is None and one.id != user.id for one in people)
 
 
 def _taken() -> Conflict:

@@ -279,7 +279,6 @@ async def test_a_revoked_account_key_mints_nothing_from_the_next_request_on(app,
 
 
 async def test_an_account_key_of_a_disabled_person_mints_nothing(app, backend):
-    await app.accounts.create(OWNER, "zoe", administrator=True)
     await app.accounts.set_disabled(OWNER, "ana", disabled=True)
     assert (await backend.mint(name="user:1")).status_code == 401
 
