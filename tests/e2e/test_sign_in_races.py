@@ -2,14 +2,18 @@
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterable, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import anyio
 import httpx2
+import pyotp
 import pytest
 
-from archivist.app import OWNER, build
+from archivist.app import OWNER, App, build
+from archivist.domain.errors import ArchivistError
+from archivist.services.sign_in import Visitor
 from archivist.settings import Settings
 from tests.e2e.connecting import PASSWORD, household
 from tests.e2e.processes import Place
@@ -156,3 +160,68 @@ async def test_sec_016_of_many_who_use_the_set_up_link_at_once_in_two_processes_
     finally:
         for app in apps:
             await app.close()
+
+
+@asynccontextmanager
+async def two_processes(data: Path) -> AsyncIterator[Sequence[App]]:
+    """The services of one folder twice, as two processes have them."""
+    apps = [build(Settings(data=data, embedder="none")) for _ in range(2)]
+    try:
+        link = await apps[0].accounts.set_up_link(OWNER)
+        await apps[0].accounts.set_up(link or "", "owner", PASSWORD)
+        yield apps
+    finally:
+        for app in apps:
+            await app.close()
+
+
+async def succeeded(tries: Iterable[Awaitable[object]]) -> int:
+    """How many of these, all begun at once, did not fail; every failure must be one that people are told."""
+    done = await asyncio.gather(*tries, return_exceptions=True)
+    failures = [one for one in done if isinstance(one, BaseException)]
+    assert all(isinstance(failure, ArchivistError) for failure in failures), failures
+    return len(done) - len(failures)
+
+
+async def test_sec_022_of_many_who_use_one_invitation_at_once_in_two_processes_one_gets_in(tmp_path):
+    async with two_processes(tmp_path / "data") as apps:
+        link = await apps[0].accounts.invite(OWNER)
+        tries = [apps[number % 2].accounts.join(link, f"guest {number}", PASSWORD) for number in range(6)]
+        assert await succeeded(tries) == 1
+        assert len(await apps[0].accounts.list(OWNER)) == 2
+
+
+async def test_sec_018_of_many_who_use_one_recovery_link_at_once_in_two_processes_one_sets_the_password(tmp_path):
+    async with two_processes(tmp_path / "data") as apps:
+        link = await apps[0].accounts.recovery_link(OWNER, "owner")
+        words = [f"a password of number {number}" for number in range(6)]
+        assert await succeeded(apps[number % 2].accounts.recover(link, word) for number, word in enumerate(words)) == 1
+        enter = [
+            apps[0].sign_in.password(Visitor(address=f"192.0.2.{n}"), "owner", word) for n, word in enumerate(words)
+        ]
+        assert await succeeded(enter) == 1
+
+
+async def test_sec_019_a_code_and_a_recovery_code_work_once_also_in_two_processes_at_once(tmp_path):
+    async with two_processes(tmp_path / "data") as apps:
+        here, [user] = Visitor(address="192.0.2.1"), await apps[0].accounts.list(OWNER)
+        entered = await apps[0].sign_in.password(here, "owner", PASSWORD)
+        _, who, _ = await apps[0].sign_in.session(entered.secret)
+        offer = await apps[0].factors.offer(who, user.name)
+        step = int(apps[0].factors.now().timestamp())
+        recovery = await apps[0].factors.accept(who, offer.sealed, pyotp.TOTP(offer.secret).at(step), keep="")
+        for code in (pyotp.TOTP(offer.secret).at(step + 30), recovery[0]):
+            halves = [(app, await app.sign_in.outside(user.id, here)) for app in apps for _ in range(2)]
+            assert await succeeded(app.sign_in.second_factor(half.session, here, code) for app, half in halves) == 1
+
+
+async def test_sec_022_of_two_owners_who_leave_at_once_in_two_processes_one_stays(tmp_path):
+    async with two_processes(tmp_path / "data") as apps:
+        vault = await apps[0].vaults.create(OWNER, "shared", "project")
+        user, _ = await apps[0].accounts.create(OWNER, "guest")
+        entered = await apps[0].sign_in.outside(user.id, Visitor(address="192.0.2.1"))
+        _, guest, _ = await apps[0].sign_in.session(entered.secret)
+        await apps[0].accounts.accept(guest, await apps[0].members.invite(OWNER, vault.id, "owner"))
+        leaving = [app.members.remove(who, vault.id, who.user) for app, who in zip(apps, (OWNER, guest), strict=True)]
+        assert await succeeded(leaving) == 1
+        assert len(await apps[0].vaults.list(OWNER)) + len(await apps[0].vaults.list(guest)) == 1

@@ -131,7 +131,8 @@ async def test_sec_168_a_vault_named_anywhere_in_a_request_opens_nothing(flow: F
     await flow.app.memories.store(
         replace(await flow.principal(), vault=other), text="The other vault's word: zibeline."
     )
-    token = (await flow.tokens(READ, WRITE))["access_token"]
+    mine = (await flow.principal()).vault
+    token = (await flow.tokens(READ, WRITE, vault=mine))["access_token"]
     unknown = "01a22c53-8200-7776-8c5f-000000000000"
     answers = []
     for vault in (other, unknown):

@@ -111,6 +111,17 @@ async def test_sec_086_a_flood_from_everywhere_ends_and_pushes_out_nobody_who_wa
     assert len(await flow.rows("clients")) == 2
 
 
+async def test_sec_086_a_flood_shuts_newcomers_out_for_an_hour_and_not_for_a_day(flow):
+    tokens = await flow.tokens()
+    await filled(flow)
+    flow.clock.move(minutes=59)
+    assert await register(flow, 1, "203.0.113.1") == [429]
+    flow.clock.move(minutes=1, seconds=1)
+    assert await register(flow, 2, "203.0.113.1") == [201, 201]
+    assert (await flow.refresh(tokens["refresh_token"])).status_code == 200
+    assert len(await flow.rows("clients")) == 3
+
+
 async def test_sec_086_apps_that_nobody_allowed_are_cleared_away_in_the_background(flow):
     await flow.tokens()
     await filled(flow)

@@ -231,6 +231,13 @@ def asking(flow, act):
     return replace(flow.app.authorizations, stores=Between(flow.app.stores, act))
 
 
+async def shared(flow):
+    """Ana in a vault that others can join, and Bob in a browser."""
+    await flow.hall.joined()
+    await flow.vault("shared")
+    return await flow.principal("shared"), await visitor(flow, BOB)
+
+
 async def test_sec_137_an_app_blocked_at_the_moment_of_consent_gets_no_connection_also_not_later(flow):
     who, vault = await visitor(flow), (await flow.principal()).vault
     secret = await asked(flow, who)
@@ -245,8 +252,7 @@ async def test_sec_137_an_app_blocked_at_the_moment_of_consent_gets_no_connectio
 
 
 async def test_sec_134_who_is_removed_at_the_moment_of_consent_gets_no_connection_also_not_later(flow):
-    await flow.hall.joined()
-    owner, bob = await flow.principal(), await visitor(flow, BOB)
+    owner, bob = await shared(flow)
     await joined(flow.app, owner, bob, owner.vault, "member")
     secret = await asked(flow, bob)
     door = asking(flow, lambda: flow.app.members.remove(owner, owner.vault, bob.user))
@@ -257,8 +263,7 @@ async def test_sec_134_who_is_removed_at_the_moment_of_consent_gets_no_connectio
 
 
 async def test_sec_044_a_role_that_shrinks_at_the_moment_of_consent_counts(flow):
-    await flow.hall.joined()
-    owner, bob = await flow.principal(), await visitor(flow, BOB)
+    owner, bob = await shared(flow)
     await joined(flow.app, owner, bob, owner.vault, "member")
     secret = await asked(flow, bob)
     door = asking(flow, lambda: flow.app.members.set_role(owner, owner.vault, bob.user, "viewer"))

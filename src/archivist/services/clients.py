@@ -31,6 +31,9 @@ from archivist.storage.stores import Stores
 HOURLY, DAILY = 10, 50
 """Registrations from one network."""
 
+CROWDED = timedelta(hours=1)
+"""When no more can wait, those go that waited so long: a flood shuts newcomers out for an hour, not for a day."""
+
 TRIES = 5
 GUESSES = 30
 """Secrets that nobody was given, shown for one app from one network, before none from there is looked at."""
@@ -269,9 +272,11 @@ class Clients:
         near = network(address)
         await self.throttling.at_most(control, subject("register", "hour", near), HOURLY, timedelta(hours=1))
         await self.throttling.at_most(control, subject("register", "day", near), DAILY, timedelta(days=1))
-        await control.apply([stored.clear(self.now() - UNUSED)])
-        if await stored.waiting(control) >= WAITING_CLIENTS:
-            raise RateLimited("too many apps wait to be allowed; try again tomorrow, or ask the operator", 3600)
+        for waited in (UNUSED, CROWDED):
+            await control.apply([stored.clear(self.now() - waited)])
+            if await stored.waiting(control) < WAITING_CLIENTS:
+                return
+        raise RateLimited("too many apps wait to be allowed; try again in an hour, or ask the operator", 3600)
 
 
 def _told(failure: FetchFailed) -> str:
