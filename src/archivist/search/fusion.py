@@ -26,7 +26,7 @@ _STEEPNESS = 6.0
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """score: 0..1, see `reported`. cosine: centred, -1..1, 0 without a vector. coverage: of the query's words, 0..1."""
+    """score: 0..1, see `reported`. cosine: centred, -1..1, NaN without a vector. coverage: of the query's words, 0..1."""
 
     id: MemoryId
     score: float
@@ -35,14 +35,21 @@ class Hit:
 
 
 def fused(cosines: Floats | None, coverages: Floats | None) -> Floats:
-    """cosine + 0.5 · coverage; where only one of the two could be asked, that one alone. Arrays are (n,)."""
-    if cosines is None or coverages is None:
-        alone = coverages if cosines is None else cosines
-        if alone is None:
+    """cosine + 0.5 · coverage; where only one of the two could be asked, that one alone. Arrays are (n,).
+
+    A memory that still waits for its vector (NaN) is judged by its words: as near as the nearest one here if it holds
+    every word of the query, and its share of that otherwise. With 0 in its place, a text asked for word by word would
+    rank below everything that merely resembles it.
+    """
+    if cosines is None:
+        if coverages is None:
             raise ValueError("neither cosines nor coverages")
-        return alone
-    both: Floats = cosines + np.float32(COVERAGE_WEIGHT) * coverages
-    return both
+        return coverages
+    words = np.zeros_like(cosines) if coverages is None else coverages
+    waiting = np.isnan(cosines)
+    nearest = np.max(cosines, initial=0, where=~waiting)
+    scores: Floats = np.where(waiting, nearest * words, cosines) + np.float32(COVERAGE_WEIGHT) * words
+    return scores
 
 
 def smoothed(scores: Floats) -> Floats:

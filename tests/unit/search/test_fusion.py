@@ -23,6 +23,16 @@ def test_where_only_one_part_could_be_asked_it_counts_alone():
     assert fused(None, floats(0.8)) == pytest.approx([0.8])
 
 
+def test_without_a_vector_the_words_stand_in_for_the_meaning():
+    scores = fused(floats(0.8, np.nan, np.nan, -0.2), floats(0.5, 1, 0.25, 0))
+    assert scores == pytest.approx([1.05, 1.3, 0.325, -0.2])
+
+
+def test_where_no_memory_has_a_vector_the_words_decide_alone():
+    assert fused(floats(np.nan, np.nan), floats(1, 0.5)) == pytest.approx([0.5, 0.25])
+    assert fused(floats(np.nan, 0.4), None) == pytest.approx([0, 0.4])
+
+
 def test_nothing_asked_is_a_mistake():
     with pytest.raises(ValueError, match="neither"):
         fused(None, None)

@@ -78,6 +78,15 @@ async def test_vectors_that_come_later_are_used_from_then_on(shelf):
     assert await by_meaning(index, shelf, 1) == [an_id(1), an_id(2)]
 
 
+async def test_a_text_asked_for_word_by_word_comes_first_even_while_it_waits_for_its_vector(shelf):
+    index, asked = an_index(), direction(1)
+    await shelf.put(1, "fact 0 1")
+    for number in range(2, 80):
+        await shelf.put(number, f"fact 0 {number}", asked)
+    hits = await index.search(shelf.db, query_text="fact 0 1", query_vector=asked, limit=10)
+    assert hits[0].id == an_id(1)
+
+
 async def test_vectors_of_another_space_are_never_compared(shelf):
     await shelf.put(1, "old", direction(1), space="space-0")
     await shelf.put(2, "new", direction(2))

@@ -160,12 +160,12 @@ class Matrix:
             margin *= 4  # long memories took several places
 
     def cosines(self, query: Floats, owners: Rows) -> Floats:
-        """The centred cosine of the best window of each of `owners`, (n,); 0 for those without vectors."""
+        """The centred cosine of the best window of each of `owners`, (n,); NaN for those without vectors."""
         direction, offset = self._centred(query)
         rows, places = self._rows_of(owners)
         best = np.full(len(owners), -np.inf, dtype=np.float32)
         np.maximum.at(best, places, self._exact(direction, offset, rows))
-        best[np.isneginf(best)] = 0
+        best[np.isneginf(best)] = np.nan
         return best
 
     def _centred(self, query: Floats) -> tuple[Floats, float]:
