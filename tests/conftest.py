@@ -16,5 +16,12 @@ def anyio_backend() -> str:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks what needs the built-in model, which takes seconds: the fast half leaves it out."""
     for item in items:
-        if {"builtin", "models"} & set(getattr(item, "fixturenames", ())):
+        asked = {*getattr(item, "fixturenames", ()), *_parameters(item)}
+        if {"builtin", "models"} & asked:
             item.add_marker("model")
+
+
+def _parameters(item: pytest.Item) -> list[str]:
+    """The words that a test is run with: a fixture may ask for the model by one of them."""
+    callspec = getattr(item, "callspec", None)
+    return [value for value in callspec.params.values() if isinstance(value, str)] if callspec else []

@@ -30,6 +30,11 @@ class Connected:
     refresh: str
 
 
+def challenge_of(verifier: str) -> str:
+    """S256, worked out apart from the code that it checks."""
+    return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+
+
 async def arrived(app: App, name: str, *, administrator: bool = False) -> Principal:
     """Somebody new, in a browser. Whoever comes first runs the server."""
     user, _ = await app.accounts.create(OWNER, name, administrator=administrator)
@@ -70,7 +75,7 @@ async def connected(
         "response_type": ["code"],
         "client_id": [client.client_id],
         "redirect_uri": [TARGET],
-        "code_challenge": [base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()],
+        "code_challenge": [challenge_of(verifier)],
         "code_challenge_method": ["S256"],
         "resource": [f"http://127.0.0.1:8765{PATHS[toolset]}"],
     }

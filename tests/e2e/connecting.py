@@ -1,7 +1,5 @@
 """Codes and tokens of a folder that servers have open, made through its services: what the pages do, without pages."""
 
-import base64
-import hashlib
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,6 +13,7 @@ from archivist.domain.clients import Client
 from archivist.domain.times import utc_now
 from archivist.services.sign_in import Visitor
 from archivist.settings import Settings
+from tests.people import challenge_of
 
 PASSWORD = "correct horse battery staple"
 TARGET = "http://127.0.0.1:9/callback"
@@ -66,12 +65,11 @@ class Household:
         entered = await self.app.sign_in.password(Visitor(address="127.0.0.1"), "owner", PASSWORD)
         _, who, _ = await self.app.sign_in.session(entered.secret)
         verifier = secrets.token_urlsafe(48)
-        challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
         asked = {
             "response_type": ["code"],
             "client_id": [self.client.client_id],
             "redirect_uri": [TARGET],
-            "code_challenge": [challenge],
+            "code_challenge": [challenge_of(verifier)],
             "code_challenge_method": ["S256"],
         }
         self.clock.by = timedelta(seconds=-2)

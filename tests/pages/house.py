@@ -1,7 +1,5 @@
 """The whole server on a port of this computer, for a browser to come to; its clock stands until it is moved."""
 
-import base64
-import hashlib
 import secrets
 import socket
 from collections.abc import AsyncIterator, Mapping
@@ -26,6 +24,7 @@ from archivist.settings import Settings
 from tests.builders import Clock
 from tests.conformance.fixtures.serving import served
 from tests.faces.web.browsing_in_process import an_app
+from tests.people import challenge_of
 
 ANA, PASSWORD = "Ana", "correct horse battery"
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0"
@@ -89,12 +88,11 @@ class House:
     def asked(self, client: Client | str, redirect_uri: str, scope: str = "", toolset: Toolset = "vault") -> Asked:
         """What an app asks, with the state `a state`; a text is the id of one that is known by its document."""
         verifier = secrets.token_urlsafe(48)
-        challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
         query: Mapping[str, str] = {
             "response_type": "code",
             "client_id": client if isinstance(client, str) else client.client_id,
             "redirect_uri": redirect_uri,
-            "code_challenge": challenge,
+            "code_challenge": challenge_of(verifier),
             "code_challenge_method": "S256",
             "resource": f"{self.address}{PATHS[toolset]}",
             "state": "a state",

@@ -226,7 +226,7 @@ ACCOUNT = {
     "outside": {"provider": "Keycloak", "linked": False, "since": None},
 }  # fmt: skip
 EXPIRIES = [("30", "30 days"), ("90", "90 days"), ("365", "a year"), ("never", "until I end it")]
-CONNECTIONS = {**IN, "addresses": {"vault": PUBLIC, "coding": f"{PUBLIC}/coding"}}
+CONNECTIONS = {**IN, "address": PUBLIC}
 KEYS = {**IN, "vaults": [vault(0), vault(1)], "expiries": EXPIRIES}
 ONE_VAULT = {**IN, "vault": vault(2), "mine": "owner", "link": None, "invitations": []}
 ROLES = ["viewer", "member", "admin", "owner"]

@@ -1,7 +1,5 @@
 """An app signs in, in process: registered, asked about, allowed, given tokens. Every value can be another one."""
 
-import base64
-import hashlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -24,6 +22,7 @@ from archivist.storage.database import Write
 from tests.builders import Clock
 from tests.faces.mcp.talking import modern, post
 from tests.faces.web.browsing_in_process import ANA, Hall, Person, an_app
+from tests.people import challenge_of
 
 HERE = "http://127.0.0.1:8765"
 LOOPBACK = "http://127.0.0.1:33418/callback"
@@ -33,10 +32,6 @@ READ, WRITE, REFLECT, DELETE = (scope.value for scope in Scope)
 ALL = " ".join(Scope)
 AUTHORIZE, TOKEN, REGISTER, REVOKE = "/oauth/authorize", "/oauth/token", "/oauth/register", "/oauth/revoke"
 Answer = httpx2.Response
-
-
-def challenge_of(verifier: str) -> str:
-    return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
 
 
 class Asked(HTMLParser):

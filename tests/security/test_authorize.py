@@ -13,6 +13,7 @@ from archivist.app import OWNER
 from archivist.domain.redirects import matches
 from archivist.storage.schema_people import codes
 from tests.builders import Clock
+from tests.people import challenge_of
 from tests.security.signing_in import (
     ALL,
     AUTHORIZE,
@@ -26,7 +27,6 @@ from tests.security.signing_in import (
     Asked,
     Flow,
     answered,
-    challenge_of,
     opened,
 )
 from tests.security.signing_in import clock as clock

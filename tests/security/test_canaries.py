@@ -25,7 +25,8 @@ from tests.e2e.leftovers import SLICE, traces
 from tests.e2e.processes import Place
 from tests.faces.mcp.talking import modern
 from tests.faces.web.browsing_in_process import Person
-from tests.security.signing_in import VERIFIER, challenge_of
+from tests.people import challenge_of
+from tests.security.signing_in import VERIFIER
 from tests.waiting import SECONDS, eventually
 
 pytestmark = pytest.mark.anyio

@@ -14,6 +14,7 @@ from archivist.app import OWNER
 from archivist.domain import keys, secrets
 from archivist.domain.access import ALL_SCOPES
 from archivist.services.clients import GUESSES
+from tests.people import challenge_of
 from tests.security.documents import Shelf, a_document
 from tests.security.signing_in import (
     LOOPBACK,
@@ -26,7 +27,6 @@ from tests.security.signing_in import (
     WRITE,
     Asked,
     Flow,
-    challenge_of,
     fields,
     refused,
 )

@@ -9,7 +9,7 @@ from archivist.app import OWNER
 from archivist.cli.options import data_option, json_option, settings_of, within
 from archivist.cli.tables import day, print_table
 from archivist.domain.clients import Client, Method
-from archivist.domain.times import iso
+from archivist.domain.times import iso, iso_or_none
 
 METHODS: dict[str, Method] = {"basic": "client_secret_basic", "post": "client_secret_post"}
 
@@ -92,6 +92,6 @@ def _view(client: Client) -> dict[str, object]:
         "redirect_uris": list(client.redirect_uris),
         "method": client.method,
         "created": iso(client.created),
-        "approved": iso(client.approved) if client.approved else None,
-        "blocked": iso(client.blocked) if client.blocked else None,
+        "approved": iso_or_none(client.approved),
+        "blocked": iso_or_none(client.blocked),
     }

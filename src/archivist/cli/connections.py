@@ -8,8 +8,7 @@ import click
 
 from archivist.app import OWNER, App
 from archivist.cli.options import data_option, json_option, settings_of, within
-from archivist.cli.tables import day, minute, print_table
-from archivist.domain.access import Scope
+from archivist.cli.tables import day, minute, print_table, rights
 from archivist.domain.ids import UserId
 from archivist.domain.times import iso
 from archivist.domain.toolsets import PATHS
@@ -48,7 +47,7 @@ def list_(user: str | None, as_json: bool, data: Path | None) -> None:
                 one.grant.client_name,
                 one.grant.host,
                 names.get(one.grant.user, ""),
-                ",".join(scope.name.lower() for scope in Scope if scope in one.grant.scopes),
+                rights(one.grant.scopes),
                 day(one.grant.approved),
                 minute(one.seen.last if one.seen else None),
             ]

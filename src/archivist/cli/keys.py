@@ -10,11 +10,11 @@ import click
 from archivist.app import OWNER, App
 from archivist.cli.moments import Moment, Span
 from archivist.cli.options import Scopes, data_option, json_option, settings_of, vault_option, within
-from archivist.cli.tables import day, minute, print_table
+from archivist.cli.tables import day, minute, print_table, rights
 from archivist.domain.access import Scope
 from archivist.domain.ids import VaultId
 from archivist.domain.keys import Key, Kind
-from archivist.domain.times import iso, utc_now
+from archivist.domain.times import iso, iso_or_none, utc_now
 from archivist.services.keys import OVERLAP, Listed
 
 READ_WRITE = frozenset({Scope.READ, Scope.WRITE})
@@ -62,7 +62,11 @@ def create(  # noqa: PLR0917 — click gives them by name
         return await app.keys.create(who, name=name, scopes=wanted, expires=expires, kind=kind)
 
     key, secret = within(settings_of(data=data), make, reading=False)
-    what = f"may {_short(key)}" if kind == "memory" else f"makes keys that may {_short(key)}, and opens no vault"
+    what = (
+        f"may {rights(key.scopes)}"
+        if kind == "memory"
+        else f"makes keys that may {rights(key.scopes)}, and opens no vault"
+    )
     _print_secret(key, secret, f"Key {key.id} {what}, until {day(key.expires, 'it is revoked')}.", as_json=as_json)
 
 
@@ -122,10 +126,6 @@ def _print_secret(key: Key, secret: str, said: str, *, as_json: bool) -> None:
     click.echo(f"{said} This is the only time it is shown.", err=True)
 
 
-def _short(key: Key) -> str:
-    return ",".join(scope.name.lower() for scope in Scope if scope in key.scopes)
-
-
 def _row(one: Listed, names: Mapping[VaultId, str]) -> Sequence[str]:
     key = one.key
     return [
@@ -144,7 +144,7 @@ def _row(one: Listed, names: Mapping[VaultId, str]) -> Sequence[str]:
 def _state(key: Key) -> str:
     if key.revoked is not None:
         return "revoked"
-    return "expired" if key.expires is not None and key.expires <= utc_now() else _short(key)
+    return "expired" if key.expires is not None and key.expires <= utc_now() else rights(key.scopes)
 
 
 def _last(one: Listed) -> str | None:
@@ -159,6 +159,6 @@ def _view(key: Key) -> dict[str, object]:
         "kind": key.kind,
         "scopes": sorted(key.scopes),
         "created": iso(key.created),
-        "expires": iso(key.expires) if key.expires else None,
-        "revoked": iso(key.revoked) if key.revoked else None,
+        "expires": iso_or_none(key.expires),
+        "revoked": iso_or_none(key.revoked),
     }

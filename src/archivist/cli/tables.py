@@ -1,11 +1,12 @@
 """Lists as people read them: headings, then a row for each thing, in columns that stand under each other."""
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 import click
 
+from archivist.domain.access import Scope, ordered
 from archivist.domain.memories import in_one_line
 
 _GAP = "  "
@@ -28,6 +29,11 @@ def day(moment: datetime | None, without: str = "never") -> str:
 def minute(moment: datetime | None, without: str = "never") -> str:
     """Day and time of a moment, in UTC; `without` if there is none."""
     return without if moment is None else f"{moment.astimezone(UTC):%Y-%m-%d %H:%M}"
+
+
+def rights(scopes: Iterable[Scope]) -> str:
+    """Scopes by their short names, in their order: `read,write`."""
+    return ",".join(scope.name.lower() for scope in ordered(scopes))
 
 
 def _width(text: str) -> int:

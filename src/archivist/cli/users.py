@@ -10,7 +10,7 @@ from archivist.cli.end import print_ended
 from archivist.cli.links import print_link
 from archivist.cli.options import data_option, json_option, settings_of, within
 from archivist.cli.tables import day, minute, print_table
-from archivist.domain.times import iso
+from archivist.domain.times import iso, iso_or_none
 from archivist.domain.users import User
 from archivist.services.connections import Ended, Which
 from archivist.services.people import Person
@@ -143,8 +143,8 @@ def _view(person: Person) -> dict[str, object]:
         "name": user.name,
         "administrator": user.administrator,
         "created": iso(user.created),
-        "last_here": iso(person.last_here) if person.last_here else None,
-        "disabled": iso(user.disabled) if user.disabled else None,
+        "last_here": iso_or_none(person.last_here),
+        "disabled": iso_or_none(user.disabled),
         "has_password": bool(user.password),
         "second_factor": bool(user.factor),
         "connections": person.connections,

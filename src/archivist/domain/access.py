@@ -19,6 +19,14 @@ class Scope(StrEnum):
 
 
 ALL_SCOPES = frozenset(Scope)
+
+
+def ordered(scopes: Iterable[Scope]) -> list[Scope]:
+    """The scopes as lists show them: always in the same order."""
+    found = frozenset(scopes)
+    return [scope for scope in Scope if scope in found]
+
+
 LOCAL_OWNER = UserId("local-owner")
 """Acts on the command line, over stdio and through keys until somebody signs up."""
 

@@ -1,6 +1,5 @@
 """An authorization request (RFC 6749 §4.1.1, RFC 7636, RFC 8707): read strictly, and what its person may decide."""
 
-import base64
 import hashlib
 import hmac
 import re
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from archivist.domain.access import Scope
 from archivist.domain.limits import CLIENT_ID_LENGTH, STATE_BYTES
 from archivist.domain.rejections import Rejected, Unanswerable
+from archivist.domain.secrets import url_safe
 from archivist.domain.toolsets import Toolset, toolset_of
 
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
@@ -119,7 +119,9 @@ def ticked_at_first(asked: frozenset[Scope], held: frozenset[Scope], cap: frozen
 
 def proves(verifier: str, challenge: str) -> bool:
     """Whether `verifier` is the secret behind the S256 `challenge` (RFC 7636 §4.6)."""
-    if _VERIFIER.fullmatch(verifier) is None:
-        return False
-    hashed = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
-    return hmac.compare_digest(hashed, challenge)
+    return _VERIFIER.fullmatch(verifier) is not None and hmac.compare_digest(s256(verifier), challenge)
+
+
+def s256(verifier: str) -> str:
+    """The challenge of a verifier (RFC 7636 §4.2)."""
+    return url_safe(hashlib.sha256(verifier.encode()).digest())

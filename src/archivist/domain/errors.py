@@ -5,7 +5,6 @@ ArchivistError              code                    http  retry
 ├── ConfirmationRequired    confirmation_required   400   no     the exact phrase is missing; nothing was touched
 ├── Unauthenticated         unauthenticated         401   no     no credential, or one that is not valid (any more)
 ├── InsufficientScope       insufficient_scope      403   no     a valid credential without the scope
-├── SignInAgain             sign_in_again           403   no     a sensitive act needs a fresh proof of who it is
 ├── NotFound                not_found               404   no     also when the caller may not know that it exists
 ├── Conflict                conflict                409   no     the write contradicts what is stored
 ├── RateLimited             rate_limited            429   yes
@@ -77,12 +76,6 @@ class RateLimited(ArchivistError):
     def __init__(self, detail: str, retry_after: int) -> None:
         super().__init__(detail)
         self.retry_after = retry_after
-
-
-class SignInAgain(ArchivistError):
-    """A sensitive act in a session that is not fresh; nothing was changed."""
-
-    code, status = "sign_in_again", 403
 
 
 class Unavailable(ArchivistError):

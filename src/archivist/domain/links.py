@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
+from archivist.domain import secrets
 from archivist.domain.errors import NotFound
 from archivist.domain.ids import UserId, VaultId
 from archivist.domain.roles import Role
@@ -14,6 +15,7 @@ LIFE: dict[Kind, timedelta] = {
     "invitation": timedelta(hours=72),
     "recovery": timedelta(minutes=30),
 }
+NO_ONE, NOWHERE = UserId(""), VaultId("")
 GONE = "this link was used already or has expired; ask for a new one"
 
 
@@ -31,6 +33,32 @@ class Link:
     created: datetime
     expires: datetime
     used: datetime | None = None
+
+
+def new_link(
+    kind: Kind,
+    *,
+    id: str,
+    maker: UserId,
+    now: datetime,
+    user: UserId = NO_ONE,
+    into_vault: VaultId = NOWHERE,
+    role: Role | Literal[""] = "",
+) -> tuple[str, Link]:
+    """A new link and its secret, which is kept nowhere."""
+    secret = secrets.new("link")
+    link = Link(
+        id=id,
+        digest=secrets.digest(secret),
+        kind=kind,
+        user=user,
+        maker=maker,
+        into_vault=into_vault,
+        role=role,
+        created=now,
+        expires=now + LIFE[kind],
+    )
+    return secret, link
 
 
 def usable(link: Link | None, kind: Kind, now: datetime) -> Link:

@@ -49,4 +49,9 @@ def derived(kind: Kind, parent: str, salt: str) -> str:
     nor the spent token alone makes it.
     """
     made = hmac.new(parent.encode(), f"{kind}:{salt}".encode(), "sha256").digest()
-    return _PREFIXES[kind] + base64.urlsafe_b64encode(made).rstrip(b"=").decode()
+    return _PREFIXES[kind] + url_safe(made)
+
+
+def url_safe(raw: bytes) -> str:
+    """Bytes as base64 for addresses and cookies, without padding (RFC 4648 §5)."""
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()

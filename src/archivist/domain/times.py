@@ -24,3 +24,8 @@ def moment(microseconds: int) -> datetime:
 def iso(moment: datetime) -> str:
     """`2026-11-30T12:00:00.000000Z`: always UTC, always six digits, so that text order is time order."""
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+def iso_or_none(moment: datetime | None) -> str | None:
+    """The same, where there may be none."""
+    return None if moment is None else iso(moment)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from archivist.domain.access import Scope
+from archivist.domain.access import Scope, ordered
 from archivist.http.headers import Headers
 
 LONGEST = 512
@@ -58,7 +58,7 @@ def ambiguous(metadata_url: str) -> str:
 def insufficient(metadata_url: str, held: Iterable[Scope], needed: Iterable[Scope]) -> str:
     """The challenge of a 403. It names what is held too: clients ask for exactly what it says."""
     needed = frozenset(needed)
-    scope = " ".join(one for one in Scope if one in needed or one in frozenset(held))
+    scope = " ".join(ordered(needed | frozenset(held)))
     return (
         f'Bearer error="insufficient_scope", scope="{scope}", resource_metadata="{metadata_url}", '
         f'error_description="{missing(needed)}"'

@@ -4,7 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from archivist.app import App
-from archivist.domain.access import Scope
+from archivist.domain.access import ordered
 from archivist.domain.clients import Client
 from archivist.domain.errors import ArchivistError
 from archivist.domain.rejections import Code, Rejected
@@ -59,5 +59,5 @@ def _view(pair: Pair) -> dict[str, object]:
         "token_type": "Bearer",
         "expires_in": pair.expires_in,
         "refresh_token": pair.refresh,
-        "scope": " ".join(scope for scope in Scope if scope in pair.scopes),
+        "scope": " ".join(ordered(pair.scopes)),
     }

@@ -13,13 +13,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from archivist.app import App
-from archivist.domain.access import Principal, Scope, parse_scopes
+from archivist.domain.access import Principal, Scope, ordered, parse_scopes
 from archivist.domain.errors import ArchivistError, InvalidArgument, NotFound, Unauthenticated
 from archivist.domain.ids import CONTROL, UserId, VaultId, is_uuid
 from archivist.domain.keys import Key
 from archivist.domain.limits import FORM_BYTES
 from archivist.domain.operations import permit
-from archivist.domain.times import iso
+from archivist.domain.times import iso, iso_or_none
 from archivist.domain.toolsets import PATHS, TOOLSETS
 from archivist.http import bodies, challenges, wire
 from archivist.http.headers import Headers, Repeated
@@ -196,7 +196,7 @@ def _view(key: Key) -> dict[str, Any]:
         "name": key.name,
         "created_at": iso(key.created),
         "vault_ref": key.vault,
-        "scopes": [scope.value for scope in Scope if scope in key.scopes],
+        "scopes": [scope.value for scope in ordered(key.scopes)],
     }
 
 
@@ -206,8 +206,8 @@ def _listed(one: Listed) -> dict[str, Any]:
     return {
         **_view(key),
         "start": key.start,
-        "expires_at": iso(key.expires) if key.expires else None,
-        "revoked_at": iso(key.revoked) if key.revoked else None,
+        "expires_at": iso_or_none(key.expires),
+        "revoked_at": iso_or_none(key.revoked),
         "last_used_at": iso(one.seen.last) if one.seen else None,
     }
 

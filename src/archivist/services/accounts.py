@@ -9,8 +9,8 @@ from archivist.domain import users as rules
 from archivist.domain.access import LOCAL_OWNER, Principal, require_administrator, require_person
 from archivist.domain.audit import Entry, entry
 from archivist.domain.errors import Conflict, InvalidArgument, NotFound, Unauthenticated
-from archivist.domain.ids import CONTROL, UserId, VaultId
-from archivist.domain.links import GONE, LIFE, Kind, Link, usable
+from archivist.domain.ids import CONTROL, UserId
+from archivist.domain.links import GONE, NO_ONE, Kind, Link, new_link, usable
 from archivist.domain.users import User
 from archivist.domain.vaults import Vault
 from archivist.services import acts, endings
@@ -19,8 +19,6 @@ from archivist.storage import vaults
 from archivist.storage.database import Database, Write
 from archivist.storage.people import links, sessions, users
 from archivist.storage.stores import Stores
-
-NO_ONE, NOWHERE = UserId(""), VaultId("")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -338,18 +336,8 @@ class Accounts:
     async def _link(
         self, who: Principal, control: Database, kind: Kind, *, user: UserId = NO_ONE, also: Sequence[Write] = ()
     ) -> str:
-        secret, now = secrets.new("link"), self.now()
-        link = Link(
-            id=self.new_id(),
-            digest=secrets.digest(secret),
-            kind=kind,
-            user=user,
-            maker=who.user,
-            into_vault=NOWHERE,
-            role="",
-            created=now,
-            expires=now + LIFE[kind],
-        )
+        now = self.now()
+        secret, link = new_link(kind, id=self.new_id(), maker=who.user, now=now, user=user)
         act = entry(who, self.new_id(), now, f"{kind} link", target=link.id, vault=CONTROL)
         await control.apply([*await acts.written(control, act, "link"), *also, links.insert(link)])
         return secret

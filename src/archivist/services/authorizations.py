@@ -21,6 +21,7 @@ from archivist.domain.times import EPOCH
 from archivist.domain.vaults import Vault
 from archivist.services import acts
 from archivist.services.clients import Clients
+from archivist.services.entering import role_now
 from archivist.storage import codes, grants, members, uses
 from archivist.storage import vaults as stored_vaults
 from archivist.storage.database import Database, Write
@@ -112,7 +113,6 @@ class Authorizations:
             Unanswerable: see `addressee`.
             Rejected: an error of the RFC, which may go to the target.
         """
-        _require_browser(who)
         client, to, dated = await self.addressee(who, parameters)
         request = rules.read(parameters, to, self.origins, resource_required=self.resource_required)
         control, now, secret = await self.stores.control(), self.now(), secrets.new("transaction")
@@ -176,7 +176,9 @@ class Authorizations:
         question = await self._open(control, who, secret)
         now = self.now()
         self._require_considered(question, scopes)
-        role = await _role(control, who, vault)
+        role = await role_now(control, vault, who.user)
+        if role is None:
+            raise NotFound("vault: there is no such vault")
         if not scopes <= CAPS[role]:
             raise InvalidArgument("scope", f"as {role} of this vault you cannot allow all of these")
         held = await _held(control, who, question, vault, now)
@@ -277,13 +279,6 @@ def _nearness(choice: Choice, first: VaultId | None, who: Principal) -> tuple[bo
 def _require_browser(who: Principal) -> None:
     if who.credential != "session":
         raise InsufficientScope("only a person in a browser can decide this")
-
-
-async def _role(control: Database, who: Principal, vault: VaultId) -> Role:
-    member = await members.find(control, vault, who.user)
-    if member is None or await stored_vaults.find(control, vault) is None:
-        raise NotFound("vault: there is no such vault")
-    return member.role
 
 
 async def _held(control: Database, who: Principal, question: _Question, vault: VaultId, now: datetime) -> Grant | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from archivist.domain import secrets
 from archivist.domain.access import Principal, require_administrator
-from archivist.domain.audit import Entry, entry
+from archivist.domain.audit import TARGET_LENGTH, Entry, entry
 from archivist.domain.client_names import shown_name
 from archivist.domain.clients import UNUSED, Client, Method, client_digest
 from archivist.domain.documents import InvalidDocument, host_of, is_document_address
@@ -291,7 +291,7 @@ def _open(client: Client) -> Client:
 
 
 def _by_itself(client: Client, id: str, at: datetime, action: str) -> Entry:
-    target = client.digest[:36]
+    target = client.digest[:TARGET_LENGTH]
     return Entry(
         id=id, vault=CONTROL, at=at, user="", credential="client", credential_id=target, action=action, target=target
     )

@@ -19,8 +19,6 @@ from archivist.storage.people import links, sessions, users
 from archivist.storage.stores import Stores
 
 TRIES = 5
-
-
 TOLD = timedelta(days=30)
 """For so long a person is told that a connection ended because a token of it was in the wrong hands."""
 
@@ -81,8 +79,7 @@ class Connections:
         require_person(who)
         control = await self.stores.control()
         misused = await grants.reused(control, who.user, self.now() - TOLD)
-        found = [*await grants.of_user(control, who.user), *misused]
-        return [Connection(grant, await uses.seen(control, grant.vault, grant.id)) for grant in found]
+        return await _seen(control, [*await grants.of_user(control, who.user), *misused])
 
     async def find(self, who: Principal, id: str) -> Connection:
         """Raises NotFound: this person has no connection of that id."""
@@ -99,18 +96,13 @@ class Connections:
             NotFound: this person has no connection of that id, or it has ended.
         """
         require_person(who)
-        grant = (await self.find(who, id)).grant
-        control, now = await self.stores.control(), self.now()
-        act = entry(who, self.new_id(), now, "connections end", target=grant.id, vault=grant.vault)
-        log = await acts.written(control, act, "grant", op="delete")
-        await _ended(control, [*log, *endings.ending(grant, now, "revoked")])
+        await self._end(who, (await self.find(who, id)).grant, "revoked")
 
     async def everybody(self, who: Principal, user: UserId | None = None) -> Sequence[Connection]:
         """Those of all people, or of one, that have not ended, the last allowed first: for whoever runs the server."""
         require_administrator(who)
         control = await self.stores.control()
-        found = await (grants.alive(control) if user is None else grants.of_user(control, user))
-        return [Connection(grant, await uses.seen(control, grant.vault, grant.id)) for grant in found]
+        return await _seen(control, await (grants.alive(control) if user is None else grants.of_user(control, user)))
 
     async def cut(self, who: Principal, id: str) -> Grant:
         """End a connection of anybody's: for whoever runs the server.
@@ -119,12 +111,9 @@ class Connections:
             NotFound: there is no connection of that id, or it has ended.
         """
         require_administrator(who)
-        control, now = await self.stores.control(), self.now()
-        for grant in await grants.alive(control):
+        for grant in await grants.alive(await self.stores.control()):
             if grant.id == id:
-                act = entry(who, self.new_id(), now, "connections end", target=grant.id, vault=grant.vault)
-                log = await acts.written(control, act, "grant", op="delete")
-                await _ended(control, [*log, *endings.ending(grant, now, "administrator")])
+                await self._end(who, grant, "administrator")
                 return grant
         raise NotFound("no connection with that id; `archivist connections list` shows them")
 
@@ -146,6 +135,15 @@ class Connections:
             keys=first.keys + late.keys,
             sessions=first.sessions + late.sessions,
         )
+
+    async def _end(self, who: Principal, grant: Grant, reason: Reason) -> None:
+        control, now = await self.stores.control(), self.now()
+        act = entry(who, self.new_id(), now, "connections end", target=grant.id, vault=grant.vault)
+        log = await acts.written(control, act, "grant", op="delete")
+        try:
+            await control.apply([*log, *endings.ending(grant, now, reason)])
+        except Conflict:
+            raise NotFound("that connection has ended already") from None
 
     async def _tried(self, who: Principal, control: Database, which: Which, *, late: bool = False) -> Ended:
         for _ in range(TRIES):
@@ -190,11 +188,8 @@ class Connections:
         return [link for link in found if which.takes(link.created, link.maker, link.into_vault or CONTROL)]
 
 
-async def _ended(control: Database, writes: Sequence[Write]) -> None:
-    try:
-        await control.apply(writes)
-    except Conflict:
-        raise NotFound("that connection has ended already") from None
+async def _seen(control: Database, found: Sequence[Grant]) -> Sequence[Connection]:
+    return [Connection(grant, await uses.seen(control, grant.vault, grant.id)) for grant in found]
 
 
 def _reason(which: Which) -> Reason:

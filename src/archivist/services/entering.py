@@ -1,6 +1,6 @@
 """Who a request comes from: the credential of a program, looked up and narrowed to what holds now."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Generic, TypeVar
@@ -32,9 +32,9 @@ class _Ready(Generic[T]):
     """Records that are right as long as the control log stands at `head`."""
 
     head: Head | None = None
-    found: dict[str, T] = field(default_factory=dict)
+    found: dict[Hashable, T] = field(default_factory=dict)
 
-    def at(self, head: Head) -> dict[str, T]:
+    def at(self, head: Head) -> dict[Hashable, T]:
         if self.head != head or len(self.found) > REMEMBERED:
             self.head, self.found = head, {}
         return self.found
@@ -87,12 +87,13 @@ class Entering:
             raise InsufficientScope("only callers on this computer come without a credential")
         control = await self.stores.control()
         ready = self._roles.at((await heads.read(control, CONTROL)).head)
-        role = ready.get(who.vault + who.user)
+        place = who.vault, who.user
+        role = ready.get(place)
         if role is None:
             role = await role_now(control, who.vault, who.user)
             if role is None:
                 raise NotFound("you are not in this vault any more, or your account is disabled; see `archivist users`")
-            ready[who.vault + who.user] = role
+            ready[place] = role
         return who.narrowed(CAPS[role])
 
     async def _by_token(self, control: Database, head: Head, presented: str, toolset: Toolset) -> Principal:
@@ -111,7 +112,7 @@ class Entering:
             raise Unauthenticated("this token is for another address of this server")
         if token.ended is not None or self.now() >= token.expires:
             raise _unknown()
-        scopes = token.scopes & standing.scopes & CAPS[standing.role]
+        scopes = standing.allows(token.scopes)
         return Principal(standing.user, token.vault, scopes, "oauth", token.grant, app_host=standing.host)
 
     async def _by_key(self, control: Database, head: Head, presented: str) -> Principal:

@@ -4,13 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from archivist.domain import secrets
 from archivist.domain.access import Principal, require_person
 from archivist.domain.audit import Entry, entry
 from archivist.domain.changes import Head
 from archivist.domain.errors import Conflict, InsufficientScope, NotFound, Unavailable
 from archivist.domain.ids import UserId, VaultId
-from archivist.domain.links import LIFE, Link
+from archivist.domain.links import new_link
 from archivist.domain.roles import Member, Role, may_manage
 from archivist.services import acts, endings
 from archivist.storage import grants, keys
@@ -72,18 +71,8 @@ class Members:
         found = await stored_vaults.find(control, vault)
         if found is not None and found.kind == "personal":
             raise Conflict("a personal vault is its owner's alone; make a project vault and invite people there")
-        secret, now = secrets.new("link"), self.now()
-        link = Link(
-            id=self.new_id(),
-            digest=secrets.digest(secret),
-            kind="invitation",
-            user=UserId(""),
-            maker=who.user,
-            into_vault=vault,
-            role=role,
-            created=now,
-            expires=now + LIFE["invitation"],
-        )
+        now = self.now()
+        secret, link = new_link("invitation", id=self.new_id(), maker=who.user, now=now, into_vault=vault, role=role)
         act = entry(who, self.new_id(), now, "members invite", target=link.id, vault=vault)
         await control.apply([*await acts.written(control, act, "link"), links.insert(link)])
         return secret

@@ -4,7 +4,6 @@ What is under way travels in a sealed cookie: the state and the nonce that must 
 which browser began. People are known by issuer and subject; a mail address proves nothing.
 """
 
-import base64
 import hashlib
 import hmac
 import secrets
@@ -14,6 +13,7 @@ from datetime import datetime, timedelta
 
 from archivist.domain.access import Principal, require_person
 from archivist.domain.audit import entry
+from archivist.domain.authorizations import s256
 from archivist.domain.errors import Conflict, NotFound, Unauthenticated, Unavailable
 from archivist.domain.ids import CONTROL, UserId
 from archivist.fetching.provider import Outsider, Provider
@@ -65,8 +65,9 @@ class Outside:
         """
         provider = self._provider()
         state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
-        challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
-        address = await provider.address(redirect_uri=self._returns_to, state=state, nonce=nonce, challenge=challenge)
+        address = await provider.address(
+            redirect_uri=self._returns_to, state=state, nonce=nonce, challenge=s256(verifier)
+        )
         user = who.user if who else ""
         held = [state, nonce, verifier, browser, path, user]
         return Leaving(address=address, sealed=self.keyring.seal(_PURPOSE, held))

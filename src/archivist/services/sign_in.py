@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from archivist.domain import secrets
 from archivist.domain.access import ALL_SCOPES, Principal, require_person
 from archivist.domain.audit import Entry, entry
-from archivist.domain.errors import Conflict, NotFound, SignInAgain, Unauthenticated, Unavailable
+from archivist.domain.errors import Conflict, NotFound, Unauthenticated, Unavailable
 from archivist.domain.ids import CONTROL, UserId
-from archivist.domain.sessions import Session, is_alive, is_fresh
+from archivist.domain.sessions import Session, is_alive
 from archivist.domain.users import User, is_too_long
 from archivist.services import acts
 from archivist.services.factors import Factors
@@ -345,9 +345,3 @@ def principal(user: User, session: Session) -> Principal:
         session.id,
         administrator=user.administrator and whole,
     )
-
-
-def require_fresh(session: Session, now: datetime) -> None:
-    """Raises SignInAgain for a sensitive act in a session whose person has not just shown who they are."""
-    if not is_fresh(session, now):
-        raise SignInAgain("confirm your password to go on; nothing was changed")

@@ -13,13 +13,12 @@ from datetime import datetime
 from archivist.domain import grants as rules
 from archivist.domain import secrets
 from archivist.domain.access import Scope
-from archivist.domain.audit import Entry
+from archivist.domain.audit import TARGET_LENGTH, Entry
 from archivist.domain.authorizations import asked_scopes, proves
 from archivist.domain.clients import Client
 from archivist.domain.errors import Conflict, Unavailable
 from archivist.domain.grants import ACCESS, FAILURES, GRACE, AuthorizationCode, Reason, Token
 from archivist.domain.rejections import Rejected, Unheard
-from archivist.domain.roles import CAPS
 from archivist.domain.sessions import is_alive
 from archivist.domain.toolsets import Toolset, toolset_of
 from archivist.services import acts, endings
@@ -54,10 +53,6 @@ class _Refresh:
     standing: Standing
     scopes: frozenset[Scope]
     asked: str
-
-    def allowed(self, scopes: frozenset[Scope]) -> frozenset[Scope]:
-        """What of `scopes` is still in force."""
-        return _in_force(scopes, self.standing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +166,7 @@ class Tokens:
             if found is not None and found.spent is not None:
                 await self._end_family(control, code, client, "code reused")
             raise Rejected("invalid_grant", SPENT) from None
-        return _pair(access, refresh, tokens[0], _in_force(code.scopes, standing), now)
+        return _pair(access, refresh, tokens[0], standing.allows(code.scopes), now)
 
     async def _next_pair(self, control: Database, found: Token, refresh: _Refresh) -> Pair:
         now, salt = self.now(), secrets.digest(secrets.new("transaction"))
@@ -184,7 +179,7 @@ class Tokens:
         spent = replace(found, spent=now, salt=salt, request=refresh.asked, successor=tokens[1].digest)
         log = await acts.written(control, self._act(found, None, refresh.standing, "tokens refreshed"), "token")
         await control.apply([*log, stored.spend(spent), *(stored.insert(token) for token in tokens)])
-        return _pair(new_access, new_refresh, tokens[0], refresh.allowed(refresh.scopes), now)
+        return _pair(new_access, new_refresh, tokens[0], refresh.standing.allows(refresh.scopes), now)
 
     async def _same_pair(self, control: Database, found: Token, refresh: _Refresh) -> Pair:
         """What the first one got who showed this token; anything else is reuse, and ends the connection."""
@@ -202,7 +197,7 @@ class Tokens:
         token = await stored.by_digest(control, secrets.digest(same_access))
         if token is None or token.ended is not None:
             raise Rejected("invalid_grant", STALE)
-        return _pair(same_access, same_refresh, token, refresh.allowed(token.scopes), now)
+        return _pair(same_access, same_refresh, token, refresh.standing.allows(token.scopes), now)
 
     async def _end_family(
         self, control: Database, of: AuthorizationCode | Token, client: Client, action: str, *, outcome: str = "ended"
@@ -255,7 +250,7 @@ class Tokens:
             credential="oauth",
             credential_id=of.grant,
             action=action,
-            target=of.family if client is None else client.digest[:36],
+            target=of.family if client is None else client.digest[:TARGET_LENGTH],
             outcome=outcome,
         )
 
@@ -263,11 +258,6 @@ class Tokens:
 def _is_in_time(found: Token, now: datetime) -> bool:
     """Whether a spent token can still be shown once more. One from a future that the clock came back from cannot."""
     return found.spent is not None and found.spent <= now + GRACE and now < found.spent + GRACE
-
-
-def _in_force(scopes: frozenset[Scope], standing: Standing) -> frozenset[Scope]:
-    """Authority only shrinks: what was allowed, what the connection holds now, and what the role allows now."""
-    return scopes & standing.scopes & CAPS[standing.role]
 
 
 def _pair(access: str, refresh: str, token: Token, scopes: frozenset[Scope], now: datetime) -> Pair:

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from archivist.domain.access import Scope
 from archivist.domain.grants import Token
 from archivist.domain.ids import UserId, VaultId
-from archivist.domain.roles import Role
+from archivist.domain.roles import CAPS, Role
 from archivist.domain.times import micros
 from archivist.storage.database import AT_ONCE, Database, Write
 from archivist.storage.schema import vaults
@@ -68,6 +68,10 @@ class Standing:
     scopes: frozenset[Scope]
     host: str
     role: Role
+
+    def allows(self, scopes: frozenset[Scope]) -> frozenset[Scope]:
+        """What of a token's scopes is in force: no more than its connection holds and the role allows now."""
+        return scopes & self.scopes & CAPS[self.role]
 
 
 def insert(token: Token) -> Write:

@@ -4,7 +4,6 @@ Cookies are ours alone (`__Host-`), and read strictly: a request whose cookies c
 The token of a form is made from the cookie of its browser, so it needs to be kept nowhere.
 """
 
-import base64
 import hashlib
 import hmac
 import re
@@ -18,6 +17,7 @@ from starlette.responses import Response
 from archivist.app import App
 from archivist.domain.access import Principal
 from archivist.domain.errors import Unauthenticated
+from archivist.domain.secrets import url_safe
 from archivist.domain.sessions import DEVICE as DEVICE_LIFE
 from archivist.domain.sessions import Session
 from archivist.domain.users import User
@@ -68,7 +68,7 @@ class Browser:
         """What forms of this browser carry."""
         key = self.secret if self.session is not None else self.visit
         made = hmac.new(key.encode(), b"form", hashlib.sha256).digest()
-        return base64.urlsafe_b64encode(made).rstrip(b"=").decode()
+        return url_safe(made)
 
     def remember(self, response: Response) -> Response:
         """Gives the browser its visit cookie, unless it is signed in."""

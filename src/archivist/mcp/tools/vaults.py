@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from archivist.domain.times import iso
+from archivist.domain.times import iso_or_none
 from archivist.mcp.arguments import Arguments, Schema
 from archivist.mcp.call import Call
 from archivist.mcp.tool import Outcome, Tool, output
@@ -35,8 +35,8 @@ def view(status: Status) -> dict[str, Any]:
         "totalTokens": status.tokens,
         "archivedMemories": status.archived,
         "tiers": {str(tier): count for tier, count in sorted(status.tiers.items())},
-        "oldest": iso(status.oldest) if status.oldest else None,
-        "newest": iso(status.newest) if status.newest else None,
+        "oldest": iso_or_none(status.oldest),
+        "newest": iso_or_none(status.newest),
         "grantedScopes": list(status.scopes),
         "search": {"state": status.embedder, "detail": status.embedder_reason, "pending": status.pending},
         "mirror": status.mirror,

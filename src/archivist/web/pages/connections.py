@@ -5,7 +5,7 @@ from typing import Any
 
 from starlette.responses import RedirectResponse, Response
 
-from archivist.domain.access import Scope
+from archivist.domain.access import ordered
 from archivist.domain.ids import VaultId
 from archivist.domain.toolsets import PATHS
 from archivist.services.connections import Connection
@@ -36,8 +36,7 @@ async def one(visit: Visit) -> Mapping[str, Any]:
 
 async def list_page(visit: Visit) -> Response:
     """Shows all, and where one more would connect."""
-    addresses = {toolset: f"{visit.settings.origin}{path}" for toolset, path in PATHS.items()}
-    return visit.page("app/connections", **await rows(visit), addresses=addresses)
+    return visit.page("app/connections", **await rows(visit), address=f"{visit.settings.origin}{PATHS['vault']}")
 
 
 async def page(visit: Visit) -> Response:
@@ -65,7 +64,7 @@ def _view(connection: Connection, names: Mapping[VaultId, str]) -> Mapping[str, 
         "tools": PATHS[grant.toolset],
         "vault": names.get(grant.vault, ""),
         "vault_id": grant.vault if grant.vault in names else None,
-        "scopes": [scope.value for scope in Scope if scope in grant.scopes],
+        "scopes": [scope.value for scope in ordered(grant.scopes)],
         "created": grant.created,
         "first_used": seen.first if seen else None,
         "last_used": seen.last if seen else None,

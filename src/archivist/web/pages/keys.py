@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.responses import RedirectResponse, Response
 
-from archivist.domain.access import Scope
+from archivist.domain.access import Scope, ordered
 from archivist.domain.errors import InsufficientScope, InvalidArgument
 from archivist.domain.ids import VaultId
 from archivist.domain.keys import Key
@@ -44,8 +44,8 @@ async def make(visit: Visit) -> Response:
     """Makes one, and shows it once."""
     form = visit.form
     values = {name: form.one(name) for name in ("name", "vault", "expires")} | {"scope": list(form.all("scope"))}
-    vaults = {vault.id: vault for vault in await visit.app.vaults.list(visit.who)}
-    vault = next((one for one in vaults.values() if one.id == values["vault"]), None)
+    found = await visit.app.vaults.list(visit.who)
+    vault = next((one for one in found if one.id == values["vault"]), None)
     scopes = frozenset(scope for scope in Scope if scope.value in values["scope"])
     if vault is None:
         return await _page(visit, 400, values, {"vault": words.MISTAKES["vault"]})
@@ -112,7 +112,7 @@ def _listed(one: Listed, names: Mapping[VaultId, str]) -> Mapping[str, Any]:
         "start": key.start,
         "vault": names.get(key.vault, "") if key.kind != "account" else "",
         "vault_id": key.vault if key.vault in names else None,
-        "scopes": [scope.value for scope in Scope if scope in key.scopes],
+        "scopes": [scope.value for scope in ordered(key.scopes)],
         "created": key.created,
         "expires": key.expires,
         "first_used": seen.first if seen else None,

@@ -12,10 +12,10 @@ from archivist.http.forms import Malformed
 from archivist.web import browser
 from archivist.web.browser import Browser
 from archivist.web.door import COMING_BACK
-from archivist.web.frame import Frame, Visit
+from archivist.web.frame import HOME, Frame, Visit
+from archivist.web.pages.account import ACCOUNT
 from archivist.web.rendering import page
 
-HOME, ACCOUNT = "/app/connections", "/app/account"
 _HOUR = timedelta(hours=1)
 
 
