@@ -26,7 +26,7 @@ _STEEPNESS = 6.0
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """score: 0..1, see `reported`. cosine: centred, -1..1, NaN without a vector. coverage: of the query's words, 0..1."""
+    """score: 0..1, see `reported`. cosine: centred, -1..1, NaN without a vector. coverage: of the words, 0..1."""
 
     id: MemoryId
     score: float
