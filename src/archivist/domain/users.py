@@ -27,7 +27,10 @@ _TWINS = str.maketrans(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class User:
-    """An account. `password` is an argon2id string, empty until one is set; `factor` is sealed, empty without one."""
+    """An account. `password` is an argon2id string, empty until one is set; `factor` is sealed, empty without one.
+
+    zone: where a day without a time begins, as an IANA name; empty for UTC.
+    """
 
     id: UserId
     name: str
@@ -37,6 +40,7 @@ class User:
     disabled: datetime | None = None
     factor: str = ""
     factor_step: int = 0
+    zone: str = ""
 
 
 _RUNS = ("0123456789" * 26, "abcdefghijklmnopqrstuvwxyz" * 10)

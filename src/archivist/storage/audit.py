@@ -11,26 +11,26 @@ from archivist.domain.audit import Entry
 from archivist.domain.ids import UserId, VaultId
 from archivist.domain.times import micros, moment
 from archivist.storage.database import Database, Row, Write
-from archivist.storage.schema import audit
+from archivist.storage.schema import audit, heads
 
 FIRST = "~"
 """Sorts behind every id: the page before it is the newest one."""
 
-_INSERT = sa.insert(audit)
-_COLUMNS = tuple(audit.c.keys())
+_STANDING = sa.select(heads.c.seq).where(heads.c.vault == sa.bindparam("of_vault", type_=sa.String)).scalar_subquery()
+_INSERT = sa.insert(audit).values(seq=sa.func.coalesce(_STANDING, 0))
+_COLUMNS = tuple(name for name in audit.c.keys() if name != "seq")  # noqa: SIM118 - a collection, not a mapping
+_TOLD = sa.select(*(audit.c[name] for name in _COLUMNS)).where(
+    audit.c.vault == sa.bindparam("of_vault", type_=sa.String)
+)
 _PAGE = (
-    sa.select(audit)
-    .where(
-        audit.c.vault == sa.bindparam("of_vault", type_=sa.String),
+    _TOLD.where(
         audit.c.id < sa.bindparam("before", type_=sa.String),
     )
     .order_by(audit.c.id.desc())
     .limit(sa.bindparam("most", type_=sa.BigInteger))
 )
 _LAST = (
-    sa.select(audit)
-    .where(
-        audit.c.vault == sa.bindparam("of_vault", type_=sa.String),
+    _TOLD.where(
         audit.c.action == sa.bindparam("of_action", type_=sa.String),
         audit.c.target == sa.bindparam("of_target", type_=sa.String),
     )
@@ -43,7 +43,7 @@ _OF_CREDENTIAL = _PAGE.where(audit.c.credential_id == sa.bindparam("of_credentia
 
 def insert(entry: Entry) -> Write:
     row = {name: getattr(entry, name) for name in _COLUMNS}
-    return Write(_INSERT, rows=({**row, "at": micros(entry.at)},))
+    return Write(_INSERT, rows=({**row, "at": micros(entry.at), "of_vault": entry.vault},))
 
 
 async def recent(db: Database, vault: VaultId, limit: int, before: str = FIRST) -> Sequence[Entry]:

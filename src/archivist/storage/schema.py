@@ -38,6 +38,7 @@ heads = table(
     Column("secret", LargeBinary(32), nullable=False),
     Column("space", String(200), nullable=False),  # of the embedder whose vectors are wanted; empty before the first
     Column("erasing", BigInteger, nullable=False),  # seq of the last deletion whose bytes may be left; 0: none
+    Column("leasing", BigInteger, nullable=False, server_default="0"),  # counts what was done to reflection batches
 )
 
 changes = table(
@@ -64,7 +65,9 @@ audit = table(
     Column("target", Id, nullable=False),
     Column("count", BigInteger, nullable=False),
     Column("outcome", String(32), nullable=False),
+    Column("seq", BigInteger, nullable=False, server_default="0"),  # where the vault's log stood
     Index("audit_recent", "vault", "at"),
+    Index("audit_seq", "vault", "seq"),
 )
 
 vaults = table(
@@ -76,6 +79,7 @@ vaults = table(
     Column("created", BigInteger, nullable=False),
     Column("removed", BigInteger),
     Column("name_digest", String(64), nullable=False),  # of owner and folded name; unique while not removed
+    Column("approval", BigInteger, nullable=False, server_default="0"),  # 1: emptying it needs the owner's approval
     Index("vaults_named", "name_digest", unique=True),
 )
 
@@ -127,11 +131,14 @@ memories = table(
     Column("codename", String(32), nullable=False),
     Column("aliases", LongText, nullable=False),  # JSON lists of text
     Column("keywords", LongText, nullable=False),
+    Column("going", Id, nullable=False, server_default=""),  # the erasure that is taking it away: hidden from all reads
+    Column("checksum", BigInteger),  # of all that is told of it; NULL in rows from before there was one
     Index("memories_doc", "vault", "doc", unique=True),
     Index("memories_repeat", "vault", "repeat_of", unique=True),
     Index("memories_event", "vault", "event", "id"),
     Index("memories_created", "vault", "created", "id"),
-    Index("memories_counted", "vault", "tier", "archived", "batch", "tokens"),  # counting must not read texts
+    # Counting, and finding the oldest that no reflection was built from, must not read texts.
+    Index("memories_counted", "vault", "going", "tier", "archived", "batch", "event", "id", "tokens"),
 )
 
 tags = table(
@@ -173,4 +180,55 @@ tombstones = table(
     Column("at", BigInteger, nullable=False),
 )
 
-VAULT = (heads, changes, audit, memories, tags, vectors, pending, lineage, tombstones)
+# Reflection batches: memories handed to one connection to reflect on, and what came of it.
+batches = table(
+    "batches",
+    vault_column(),
+    Column("id", Id, primary_key=True),
+    Column("holder", Id, nullable=False),  # the connection or key that took it
+    Column("source_tier", BigInteger, nullable=False),
+    Column("items", BigInteger, nullable=False),  # how many memories were handed out
+    Column("created", BigInteger, nullable=False),
+    Column("expires", BigInteger, nullable=False),
+    Column("committed", BigInteger),
+    Column("result", LongText, nullable=False),  # JSON: what the commit answered, so that a repeat is answered the same
+    Index("batches_open", "vault", "committed", "expires"),
+)
+
+# Which batch a memory was last handed out in; gone once that batch is committed.
+leased = table(
+    "leased",
+    vault_column(),
+    Column("memory", Id, primary_key=True),
+    Column("batch", Id, nullable=False),
+    Column("version", BigInteger, nullable=False),  # of the text that was handed out
+    Column("position", BigInteger, nullable=False),
+    Index("leased_batch", "vault", "batch", "position"),
+)
+
+# Deletions that were begun: the rows that are going are hidden, and somebody must finish or withdraw it.
+erasures = table(
+    "erasures",
+    vault_column(),
+    Column("id", Id, primary_key=True),
+    Column("whole", BigInteger, nullable=False),  # 1: everything that the vault held at `seq`
+    Column("seq", BigInteger, nullable=False),
+    Column("at", BigInteger, nullable=False),
+)
+
+# What an owner is asked to approve before it is done, on a page or in the client.
+approvals = table(
+    "approvals",
+    vault_column(),
+    Column("id", Id, primary_key=True),
+    Column("action", String(64), nullable=False),
+    Column("user", Id, nullable=False),
+    Column("credential_id", Id, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("expires", BigInteger, nullable=False),
+    Column("approved", BigInteger),
+    Column("approver", Id, nullable=False),
+    Column("spent", BigInteger),
+)
+
+VAULT = (heads, changes, audit, memories, tags, vectors, pending, lineage, tombstones, batches, leased, erasures)

@@ -10,6 +10,7 @@ from archivist.storage.schema import (
     Id,
     LongText,
     Name,
+    approvals,
     audit,
     changes,
     heads,
@@ -33,6 +34,7 @@ users = table(
     Column("disabled", BigInteger),
     Column("factor", LongText, nullable=False),  # the sealed secret of the second factor; empty: there is none
     Column("factor_step", BigInteger, nullable=False),  # the last time step whose code was used
+    Column("zone", String(64), nullable=False, server_default=""),  # of days without a time, IANA name; empty: UTC
     Index("users_named", "name_digest", unique=True),
 )
 
@@ -213,4 +215,4 @@ PEOPLE = (
     users, recovery_codes, identities, sessions, devices, links, members, clients, transactions, grants, codes, tokens,
     attempts, uses,
 )  # fmt: skip
-CONTROL = (heads, changes, audit, vaults, keys, *PEOPLE)
+CONTROL = (heads, changes, audit, vaults, keys, approvals, *PEOPLE)

@@ -7,6 +7,7 @@ from typing import Literal
 from archivist.domain.errors import Refused
 from archivist.storage.migrations.initial_0001 import statements as initial_0001
 from archivist.storage.migrations.people_0002 import statements as people_0002
+from archivist.storage.migrations.reflections_0003 import statements as reflections_0003
 
 Kind = Literal["control", "vault", "server"]
 """The SQLite file of people and keys, a vault's SQLite file, and a server's database, which holds both."""
@@ -21,9 +22,17 @@ class Migration:
 
 
 MIGRATIONS: dict[Kind, Sequence[Migration]] = {
-    "control": (Migration(1, initial_0001.control), Migration(2, people_0002.control)),
-    "vault": (Migration(1, initial_0001.vault),),
-    "server": (Migration(1, initial_0001.server), Migration(2, people_0002.server)),
+    "control": (
+        Migration(1, initial_0001.control),
+        Migration(2, people_0002.control),
+        Migration(3, reflections_0003.control),
+    ),
+    "vault": (Migration(1, initial_0001.vault), Migration(3, reflections_0003.vault)),
+    "server": (
+        Migration(1, initial_0001.server),
+        Migration(2, people_0002.server),
+        Migration(3, reflections_0003.server),
+    ),
 }
 
 

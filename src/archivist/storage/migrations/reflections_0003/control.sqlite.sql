@@ -1,0 +1,23 @@
+ALTER TABLE heads ADD COLUMN leasing BIGINT DEFAULT '0' NOT NULL;
+
+ALTER TABLE audit ADD COLUMN seq BIGINT DEFAULT '0' NOT NULL;
+
+CREATE INDEX audit_seq ON audit (vault, seq);
+
+ALTER TABLE vaults ADD COLUMN approval BIGINT DEFAULT '0' NOT NULL;
+
+ALTER TABLE users ADD COLUMN zone VARCHAR(64) DEFAULT '' NOT NULL;
+
+CREATE TABLE approvals (
+  vault VARCHAR(36) NOT NULL,
+  id VARCHAR(36) NOT NULL,
+  action VARCHAR(64) NOT NULL,
+  user VARCHAR(36) NOT NULL,
+  credential_id VARCHAR(36) NOT NULL,
+  created BIGINT NOT NULL,
+  expires BIGINT NOT NULL,
+  approved BIGINT,
+  approver VARCHAR(36) NOT NULL,
+  spent BIGINT,
+  PRIMARY KEY (vault, id)
+);

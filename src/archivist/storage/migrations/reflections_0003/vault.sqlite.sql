@@ -1,0 +1,48 @@
+ALTER TABLE heads ADD COLUMN leasing BIGINT DEFAULT '0' NOT NULL;
+
+ALTER TABLE audit ADD COLUMN seq BIGINT DEFAULT '0' NOT NULL;
+
+CREATE INDEX audit_seq ON audit (vault, seq);
+
+ALTER TABLE memories ADD COLUMN going VARCHAR(36) DEFAULT '' NOT NULL;
+
+ALTER TABLE memories ADD COLUMN checksum BIGINT;
+
+DROP INDEX memories_counted;
+
+CREATE INDEX memories_counted ON memories (vault, going, tier, archived, batch, event, id, tokens);
+
+CREATE TABLE batches (
+  vault VARCHAR(36) NOT NULL,
+  id VARCHAR(36) NOT NULL,
+  holder VARCHAR(36) NOT NULL,
+  source_tier BIGINT NOT NULL,
+  items BIGINT NOT NULL,
+  created BIGINT NOT NULL,
+  expires BIGINT NOT NULL,
+  committed BIGINT,
+  result TEXT NOT NULL,
+  PRIMARY KEY (vault, id)
+);
+
+CREATE INDEX batches_open ON batches (vault, committed, expires);
+
+CREATE TABLE leased (
+  vault VARCHAR(36) NOT NULL,
+  memory VARCHAR(36) NOT NULL,
+  batch VARCHAR(36) NOT NULL,
+  version BIGINT NOT NULL,
+  position BIGINT NOT NULL,
+  PRIMARY KEY (vault, memory)
+);
+
+CREATE INDEX leased_batch ON leased (vault, batch, position);
+
+CREATE TABLE erasures (
+  vault VARCHAR(36) NOT NULL,
+  id VARCHAR(36) NOT NULL,
+  whole BIGINT NOT NULL,
+  seq BIGINT NOT NULL,
+  at BIGINT NOT NULL,
+  PRIMARY KEY (vault, id)
+);
