@@ -11,7 +11,7 @@ from benchmarks.report import Row, as_json, table
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / ".cache"
-SECTIONS = ("quality", "speed", "sign_in")
+SECTIONS = ("quality", "speed", "sign_in", "reflection")
 """Modules of this package with `async def measure(data: Path, cache: Path) -> list[Row]`, in the order they run."""
 
 
