@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from typing import Literal, TypedDict
 from urllib.parse import urlsplit
 
@@ -18,23 +19,31 @@ from archivist.embedders.none import NoEmbedder
 from archivist.fetching.cached import CachedDocuments
 from archivist.fetching.documents import GuardedFetch
 from archivist.fetching.provider import Provider
+from archivist.mirror.eraser import Eraser
+from archivist.mirror.mirror import Mirror
+from archivist.mirror.noticing import NoticingStores
 from archivist.search.entries import Entries
 from archivist.search.indexes import Indexes
 from archivist.search.keyword.sqlite_fts5 import SqliteFts5
 from archivist.services.accounts import Accounts
+from archivist.services.approvals import Approvals
 from archivist.services.authorizations import Authorizations
 from archivist.services.clients import Clients, Policy
 from archivist.services.connections import Connections
 from archivist.services.counting import Counting
 from archivist.services.deletion import Deletions
+from archivist.services.derived import Derived
 from archivist.services.entering import Entering
 from archivist.services.factors import Factors
 from archivist.services.keys import Keys
+from archivist.services.lineage import Lineage
 from archivist.services.members import Members
 from archivist.services.memories import Memories
 from archivist.services.outside import Outside
+from archivist.services.owing import Owing
 from archivist.services.passwords import Hashing, Passwords, common_passwords
 from archivist.services.people import People
+from archivist.services.reflection import Reflections
 from archivist.services.sealing import Sealing
 from archivist.services.search import Search
 from archivist.services.sign_in import SignIn
@@ -45,6 +54,7 @@ from archivist.services.trail import Trail
 from archivist.services.transfer import Transfer
 from archivist.services.vaults import Vaults
 from archivist.settings import Settings
+from archivist.storage import vaults as stored_vaults
 from archivist.storage.keyring import FILE as KEY_FILE
 from archivist.storage.keyring import Keyring
 from archivist.storage.sqlite.stores import SqliteStores
@@ -52,6 +62,7 @@ from archivist.storage.stores import Stores
 from archivist.workers.embedding import Embedding
 from archivist.workers.erasing import Erasing
 from archivist.workers.flushing import Flushing
+from archivist.workers.mirroring import Mirroring
 from archivist.workers.rounds import attempted
 from archivist.workers.tidying import Tidying
 
@@ -80,12 +91,18 @@ class App:
     vaults: Vaults
     memories: Memories
     search: Search
+    reflections: Reflections
+    lineage: Lineage
     deletion: Deletions
+    approvals: Approvals
+    derived: Derived
     status: Statuses
     transfer: Transfer
     embedding: Embedding
     erasing: Erasing
     flushing: Flushing
+    mirror: Mirror
+    mirroring: Mirroring
     tidying: Tidying
     embedder: Embedder
     stores: Stores
@@ -101,10 +118,11 @@ class App:
         Raises:
             Refused: the data folder cannot be used; one line says why and how to mend it.
         """
-        await self.stores.control()
+        control = await self.stores.control()
+        await self.mirror.require_behind([CONTROL, *await stored_vaults.ids(control)])
         self.keyring.prepare()
         await self.embedder.start()
-        workers = (self.embedding, self.erasing, self.flushing, self.tidying)
+        workers = (self.embedding, self.erasing, self.flushing, self.mirroring, self.tidying)
         self._tasks.extend(asyncio.create_task(worker.run()) for worker in workers)
 
     async def check(self) -> None:
@@ -121,6 +139,8 @@ class App:
         await self.documents.close()
         self.passwords.close()
         await self.embedder.close()
+        await self.mirroring.finish()
+        await self.mirror.close()
         await self.stores.close()
 
     async def local(
@@ -134,7 +154,8 @@ class App:
             NotFound: there is no vault of that name, or their account is disabled.
         """
         found = await (self.vaults.personal(OWNER) if vault is None else self.vaults.named(OWNER, vault))
-        who = Principal(LOCAL_OWNER, found.id, scopes, by, "local", administrator=by == "cli")
+        process = uuid7(utc_now()) if by == "stdio" else ""
+        who = Principal(LOCAL_OWNER, found.id, scopes, by, "local", administrator=by == "cli", process=process)
         return await self.entering.again(who)
 
 
@@ -150,7 +171,10 @@ def build(
     lazy: load the prepared built-in model at the first search, for a process that may never need it.
     progress: told a line of text now and then while the built-in model is prepared.
     """
-    return assemble(SqliteStores(settings.data, now), _embedder(settings, progress, lazy=lazy), now, settings)
+    folder = settings.mirror_folder
+    mirror = None if folder is None else SqliteStores(folder, now)
+    stores = SqliteStores(settings.data, now)
+    return assemble(stores, _embedder(settings, progress, lazy=lazy), now, settings, mirror=mirror)
 
 
 def _embedder(settings: Settings, progress: Callable[[str], None], *, lazy: bool) -> Embedder:
@@ -168,16 +192,29 @@ def assemble(
     now: Callable[[], datetime],
     settings: Settings,
     *,
+    mirror: Stores | None = None,
     hashing: Hashing | None = None,
 ) -> App:
-    """The services over given stores and embedder. hashing: what checking a password costs, if not the usual."""
+    """The services over given stores and embedder. mirror: follows `stores`; None if there is none.
+
+    hashing: what checking a password costs, if not the usual.
+    """
     new_id = partial(_new_id, now)
     keywords = SqliteFts5()
     entries = Entries(keywords)
-    embedding, erasing = Embedding(stores, embedder, entries, now), Erasing(stores)
+    copy = Mirror(stores, mirror, keywords, _secrets(settings))
+    mirroring = Mirroring(stores, copy)
+    if mirror is not None:
+        stores = NoticingStores(stores, mirroring.notice)
+    eraser = Eraser(stores, copy, entries, now)
+    embedding, erasing = Embedding(stores, embedder, entries, now), Erasing(stores, eraser, now)
+    owing = Owing()
     vaults, counting = Vaults(stores, now, new_id), Counting(stores, now, new_id)
+    doors = _doors(stores, now, new_id, settings, Passwords(hashing))
+    approvals = Approvals(stores, doors["keyring"], settings.origin, now, new_id)
+    deletion = Deletions(stores, eraser, now, new_id, lambda who: erasing.want(who.vault), approvals)
     return App(
-        **_doors(stores, now, new_id, settings, Passwords(hashing)),
+        **doors,
         members=Members(stores, now, new_id),
         people=People(stores, now),
         connections=Connections(stores, now, new_id),
@@ -188,12 +225,18 @@ def assemble(
         vaults=vaults,
         memories=Memories(stores, embedder, entries, now, new_id, lambda _who: embedding.wake()),
         search=Search(stores, embedder, Indexes(keywords), now),
-        deletion=Deletions(stores, entries, now, new_id, lambda who: erasing.want(who.vault)),
-        status=Statuses(stores, embedder),
+        reflections=Reflections(stores, embedder, entries, now, new_id, owing, lambda _who: embedding.wake()),
+        lineage=Lineage(stores),
+        deletion=deletion,
+        approvals=approvals,
+        derived=Derived(stores, deletion, doors["keyring"], now),
+        status=Statuses(stores, embedder, now, copy, owing),
         transfer=Transfer(stores, entries, now, new_id, lambda _who: embedding.wake()),
         embedding=embedding,
         erasing=erasing,
         flushing=Flushing(counting),
+        mirror=copy,
+        mirroring=mirroring,
         tidying=Tidying(stores, now),
         embedder=embedder,
         stores=stores,
@@ -229,6 +272,12 @@ def _doors(
         passwords=passwords,
         documents=documents,
     )
+
+
+def _secrets(settings: Settings) -> tuple[Path, Path] | None:
+    """The file of the server's own secrets, and where the mirror keeps its copy."""
+    folder = settings.mirror_folder
+    return None if folder is None else (settings.data / KEY_FILE, folder / KEY_FILE)
 
 
 def _provider(settings: Settings, now: Callable[[], datetime]) -> Provider | None:

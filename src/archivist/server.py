@@ -29,6 +29,7 @@ from archivist.oauth.metadata import CALLED
 from archivist.oauth.replies import refused
 from archivist.oauth.routes import oauth_routes
 from archivist.rest.keys import key_routes
+from archivist.rest.memory import memory_routes
 from archivist.settings import Settings
 from archivist.telemetry.logging import unexpected
 from archivist.web.rendering import page
@@ -118,6 +119,7 @@ def plain_routes(app: App, site: Site, settings: Settings) -> Starlette:
         Route("/health", health),
         *oauth_routes(app, site, settings),
         *key_routes(app, site),
+        *memory_routes(app, site),
         *page_routes(app, site, settings),
     ]
     plain = Starlette(

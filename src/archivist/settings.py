@@ -34,6 +34,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     data: Path = Field(default_factory=default_data, description="the folder that holds everything")
+    mirror: str = Field(default="mirror", description="the folder of the mirror, inside DATA unless absolute; or none")
     host: str = Field(default="127.0.0.1", description="the address to listen on")
     port: Annotated[int, Field(ge=0, le=65535)] = Field(default=8765, description="the port; 0 takes a free one")
     public_url: str = Field(
@@ -59,6 +60,7 @@ class Settings(BaseModel):
     embedder: str = Field(default="builtin", description="builtin, none, or the address of an OpenAI-compatible server")
     embedder_model: str = Field(default="", description="the model's name there")
     embedder_key: str = Field(default="", description="its key, if it wants one", repr=False)
+    reflect_key: str = Field(default="", description="the key of the model that `reflect` asks", repr=False)
     models: Path | None = Field(default=None, description="where the prepared model is kept; default DATA/models")
     threads: Annotated[int, Field(ge=0, le=64)] = Field(default=0, description="for the built-in model; 0 chooses")
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="what is logged")
@@ -101,6 +103,11 @@ class Settings(BaseModel):
             except ValueError:
                 raise ValueError("must be IP addresses or networks, such as 10.0.0.1 or 10.0.0.0/8") from None
         return proxies
+
+    @property
+    def mirror_folder(self) -> Path | None:
+        """Where the mirror lies; None if there is to be none."""
+        return None if self.mirror == "none" else self.data / Path(self.mirror).expanduser()
 
     @property
     def origin(self) -> str:

@@ -33,9 +33,11 @@ WITHOUT_A_VAULT = {
     "storage.grants.reused": "the same, of those that ended of misuse",
     "storage.grants.alive": "an operator ends all that is meant, wherever it is",
     "storage.codes.by_digest": "the code says which vault it opens",
+    "storage.approvals.clear": "age is the same in every vault",
     "storage.codes.clear": "age is the same in every vault",
     "storage.tokens.by_digest": "the token says which vault it opens",
     "storage.tokens.clear": "age is the same in every vault",
+    "storage.changes.entries_of": "lays out a statement, which asks for the vault that is bound to it",
 }
 """Functions over more than one vault, each with its reason."""
 
@@ -51,6 +53,7 @@ UNFILTERED = {
     "storage.grants._REUSED": "of reused",
     "storage.grants._ALL": "of alive",
     "storage.codes._BY_DIGEST": "of by_digest",
+    "storage.approvals._CLEAR": "of clear",
     "storage.codes._CLEAR": "of clear",
     "storage.tokens._BY_DIGEST": "of by_digest",
     "storage.tokens._CLEAR": "of clear",

@@ -69,10 +69,20 @@ async def test_people_are_listed_under_headings_with_what_they_are(typed):
     assert heading.index("SINCE") == ana.index("20") == other.index("20") + 3, "wide letters take two columns"
 
 
-@pytest.mark.parametrize("command", ["link", "disable", "enable", "end", "drop-factor"])
+@pytest.mark.parametrize("command", ["link", "disable", "enable", "end", "drop-factor", "zone"])
 async def test_a_person_that_there_is_not_is_told_with_the_way_to_see_who_there_is(typed, command):
     out(typed("users", "create", "Ana"))
-    assert "users list" in line(typed("users", command, "nobody"))
+    more = ["UTC"] if command == "zone" else []
+    assert "users list" in line(typed("users", command, "nobody", *more))
+
+
+def test_the_zone_of_somebody_is_set_listed_and_taken_back(typed):
+    out(typed("users", "create", "Ana"))
+    assert "midnight in Europe/Lisbon" in out(typed("users", "zone", "ana", "europe/lisbon"))
+    assert [one["zone"] for one in json.loads(out(typed("users", "list", "--json")))] == ["Europe/Lisbon"]
+    assert "zone: must be an IANA time zone" in line(typed("users", "zone", "Ana", "Lisbon"))
+    assert "midnight in UTC" in out(typed("users", "zone", "Ana", "UTC"))
+    assert [one["zone"] for one in json.loads(out(typed("users", "list", "--json")))] == ["UTC"]
 
 
 async def test_sec_018_a_recovery_link_leads_to_the_configured_address_works_once_and_ends_all_sessions(typed):

@@ -28,14 +28,17 @@ class Server:
     log: list[str]
     keys: dict[str, str] = field(default_factory=dict)
 
-    def web(self) -> Web:
-        """The way in over HTTP, with a key of its own."""
-        command = [str(ARCHIVIST), "keys", "create", "--json", "--data", str(self.data)]
-        env = environment(self.data.parent)
-        made = subprocess.run(command, env=env, capture_output=True, text=True, check=True, timeout=SECONDS)
-        key: dict[str, Any] = json.loads(made.stdout)
+    def web(self, *words: str) -> Web:
+        """The way in over HTTP, with a key of its own, made with these words."""
+        key: dict[str, Any] = json.loads(self.said("keys", "create", "--json", *words))
         self.keys[key["key"]] = key["id"]
         return Web(self.url, key["key"])
+
+    def said(self, *words: str) -> str:
+        """What a command on the same data prints."""
+        command, env = [str(ARCHIVIST), *words, "--data", str(self.data)], environment(self.data.parent)
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=True, timeout=SECONDS)
+        return done.stdout
 
     def local(self) -> Local:
         """The way in over stdio, to the same memories."""
@@ -112,13 +115,13 @@ class Clocked:
 
 
 @contextmanager
-def clocked(folder: Path) -> Iterator[Clocked]:
-    """The same as `running`, by `clocked_server`; it searches by words alone."""
+def clocked(folder: Path, settings: str = 'embedder = "none"\n') -> Iterator[Clocked]:
+    """The same as `running`, by `clocked_server`; left to us, it searches by words alone."""
     (folder / "clock").write_text("0")
     (folder / "wire").touch()
     program = [sys.executable, "-m", "tests.clients.clocked_server"]
     more = {"CLOCK": str(folder / "clock"), "WIRE": str(folder / "wire"), "PYTHONPATH": str(ROOT)}
-    with running(folder / "data", 'embedder = "none"\n', program=program, **more) as server:
+    with running(folder / "data", settings, program=program, **more) as server:
         yield Clocked(server, folder)
 
 

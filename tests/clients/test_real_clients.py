@@ -17,7 +17,7 @@ from tests.clients.visits import Errand, Fact, Target, Visit, Visitor, Web
 
 TOOLS = [
     "search_memories", "date_search_memories", "store_memory", "memory_status", "forget_all_memories",
-    "delete_memories", "search",
+    "consolidate_memories", "commit_reflections", "inspect_memory", "delete_memories", "search",
 ]  # fmt: skip
 RESOURCES = ["memory://vault/stats", "memory://vault/recent"]
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
@@ -76,7 +76,7 @@ def seen(request: pytest.FixtureRequest, server: Server, tmp_path_factory: pytes
     return Seen(client, target, fact, stored, found)
 
 
-def test_it_lists_the_seven_tools_in_their_order(seen):
+def test_it_lists_the_ten_tools_in_their_order(seen):
     if seen.client.ordered:
         assert seen.stored.tools == TOOLS
     else:

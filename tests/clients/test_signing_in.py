@@ -15,7 +15,7 @@ from tests.clients.visits import Errand, Fact, Signed, Visit
 
 TOOLS = {
     "search_memories", "date_search_memories", "store_memory", "memory_status", "forget_all_memories",
-    "delete_memories", "search",
+    "consolidate_memories", "commit_reflections", "inspect_memory", "delete_memories", "search",
 }  # fmt: skip
 
 

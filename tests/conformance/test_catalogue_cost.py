@@ -10,7 +10,7 @@ from tests.faces.mcp.talking import client, door, modern, post
 
 pytestmark = pytest.mark.anyio
 
-BUDGET = 2_500
+BUDGET = 3_500
 """o200k tokens for the whole result of `tools/list`."""
 
 

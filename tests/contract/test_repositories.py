@@ -10,13 +10,26 @@ import sqlalchemy as sa
 from archivist.domain.access import LOCAL_OWNER, Scope
 from archivist.domain.audit import Entry
 from archivist.domain.dates import Bound
+from archivist.domain.erasures import Erasure
 from archivist.domain.errors import Conflict, NotFound
 from archivist.domain.ids import CONTROL, KeyId, VaultId
 from archivist.domain.keys import Key
 from archivist.domain.queries import Filters
 from archivist.domain.times import LATEST, moment
 from archivist.domain.vaults import Vault
-from archivist.storage import audit, changes, heads, keys, lineage, memories, pending, tombstones, vaults, vectors
+from archivist.storage import (
+    audit,
+    changes,
+    erasures,
+    heads,
+    keys,
+    lineage,
+    memories,
+    pending,
+    tombstones,
+    vaults,
+    vectors,
+)
 from archivist.storage.memories import Debt
 from archivist.storage.schema import vectors as vectors_table
 from tests.builders import MINE, NOON, SECRET, THEIRS, a_memory, an_id
@@ -161,24 +174,62 @@ async def test_debt_is_what_no_batch_and_no_archive_holds(db):
     assert await memories.debt(db, MINE) == {1: Debt(2, 2 * a_memory().tokens)}
 
 
-async def test_a_deleted_memory_is_gone_and_its_tombstone_stays(db):
+def an_erasure(number=1, vault=MINE, *, whole=False):
+    return Erasure(vault=vault, id=an_id(900 + number), whole=whole, seq=0, at=NOON)
+
+
+def hidden(erasure, *ids):
+    hide = erasures.hide_all(erasure) if erasure.whole else erasures.hide(erasure, ids)
+    return [*hide, erasures.begin(erasure), tombstones.bury(erasure, NOON)]
+
+
+async def test_a_deletion_hides_at_once_and_then_takes_away_and_its_tombstone_stays(db):
     await store(db, a_memory(1, tags=("t",)), a_memory(2, tags=("t",)))
-    going = [tombstones.bury(MINE, [an_id(1)], NOON), *memories.delete(MINE, [an_id(1)])]
-    await db.apply(going)
+    erasure = an_erasure()
+    await db.apply(hidden(erasure, an_id(1)))
     assert list(await memories.find_many(db, MINE, [an_id(1), an_id(2)])) == [an_id(2)]
+    assert (await memories.tally(db, MINE)).everything == 1
+    assert await erasures.is_left(db, MINE, [an_id(1)])
+    assert list(await erasures.documents(db, erasure)) == [an_id(1)]
+    assert await erasures.under_way(db, MINE) == [erasure]
+    with pytest.raises(Conflict):
+        await db.apply(hidden(an_erasure(2), an_id(2), an_id(1)))
+    assert await memories.existing(db, MINE, [an_id(2)]) == {an_id(2)}
+    await db.apply([erasures.close(erasure), *erasures.drop(erasure)])
+    assert not await erasures.is_left(db, MINE, [an_id(1)])
     digest = a_memory().digest
     assert await tombstones.among(db, MINE, [an_id(1), an_id(2)], [digest, "f" * 64]) == {an_id(1), digest}
+    assert not await erasures.is_under_way(db, erasure)
     with pytest.raises(Conflict):
-        await db.apply(memories.delete(MINE, [an_id(2), an_id(1)]))
-    assert await memories.existing(db, MINE, [an_id(2)]) == {an_id(2)}
+        await db.apply([erasures.close(erasure)])
+
+
+async def test_a_withdrawn_deletion_shows_everything_again_with_an_entry_of_the_log_for_each(db):
+    stored = numbered(3, tags=("t",))
+    await store(db, *stored)
+    erasure, before = an_erasure(whole=True), (await heads.read(db, MINE)).head
+    await db.apply(hidden(erasure))
+    assert await memories.page(db, MINE, None, 10) == []
+    await db.apply([erasures.close(erasure), tombstones.dig_up(erasure), *erasures.show_again(erasure, before, NOON)])
+    assert await memories.page(db, MINE, None, 10) == stored
+    assert await tombstones.among(db, MINE, [one.id for one in stored], []) == frozenset()
+    log = await changes.since(db, MINE, before.seq, 10)
+    assert [(entry.op, entry.id, entry.seq) for entry in log] == [
+        ("put", one.id, before.seq + number) for number, one in enumerate(stored, 1)
+    ]
+    assert (await heads.read(db, MINE)).head.seq == before.seq + 3
 
 
 async def test_emptying_a_vault_leaves_the_other_one_as_it_is(db, theirs):
     await store(db, *numbered(3, tags=("t",)))
     kept = a_memory(7, vault=THEIRS, tags=("t",))
     await store(theirs, kept)
-    await db.apply([tombstones.bury_all(MINE, NOON), *memories.clear(MINE)])
+    await db.apply([lineage.insert(MINE, an_id(8), an_id(1), 1, an_id(9))])
+    erasure = an_erasure(whole=True)
+    await db.apply(hidden(erasure))
+    await db.apply([erasures.close(erasure), *erasures.drop(erasure)])
     assert await memories.page(db, MINE, None, 10) == []
+    assert await lineage.built_on(db, MINE, [an_id(1)]) == []
     assert await tombstones.among(db, MINE, [an_id(n) for n in (1, 2, 3, 7)], []) == {an_id(1), an_id(2), an_id(3)}
     assert await memories.page(theirs, THEIRS, None, 10) == [kept]
 
@@ -204,8 +255,7 @@ async def test_waiting_memories_are_taken_once(db):
     await db.apply(pending.without(MINE, "e5"))
     assert await pending.first(db, MINE, 2) == [an_id(1), an_id(2)]
     await db.apply([heads.set_space(MINE, "e5"), pending.remove(MINE, an_id(1), "e5")])
-    await db.apply([pending.drop(MINE, [an_id(1), an_id(2)])])
-    assert await pending.count(db, MINE) == 1
+    assert await pending.count(db, MINE) == 2
     with pytest.raises(Conflict):
         await db.apply([pending.remove(MINE, an_id(1), "e5")])
 
@@ -234,13 +284,28 @@ async def test_vectors_come_back_as_they_were(db):
 
 async def test_links_outlive_the_memory_that_was_built_on(db):
     links = [lineage.insert(MINE, an_id(9), an_id(n), 1, an_id(8)) for n in (2, 1)]
+    await store(db, a_memory(1))
     await db.apply(links)
-    await db.apply([lineage.drop_parents(MINE, [an_id(1)])])
+    erasure = an_erasure()
+    await db.apply(hidden(erasure, an_id(1)))
+    await db.apply(erasures.drop(erasure))
     built = await lineage.sources(db, MINE, [an_id(9), an_id(1)])
     assert [link.child for link in built[an_id(9)]] == [an_id(1), an_id(2)]
     assert [link.parent for link in await lineage.built_on(db, MINE, [an_id(1)])] == [an_id(9)]
-    await db.apply([lineage.clear(MINE)])
-    assert await lineage.sources(db, MINE, [an_id(9)]) == {}
+
+
+async def test_what_became_of_sources_and_what_stands_on_them_is_told_of_this_vault_alone(db, theirs):
+    later = a_memory(2, event=NOON + timedelta(hours=1), version=2)
+    await store(db, later, a_memory(1), *(a_memory(number, tier=number // 10 + 1) for number in (11, 21)))
+    await store(theirs, a_memory(12, vault=THEIRS, tier=2))
+    links = [(11, 1), (11, 2), (11, 3), (21, 11)]
+    await db.apply([lineage.insert(MINE, an_id(parent), an_id(child), 1, "b") for parent, child in links])
+    await theirs.apply([lineage.insert(THEIRS, an_id(12), an_id(1), 1, "b")])
+    standing = await lineage.standing(db, MINE, an_id(11))
+    assert standing.total == 3
+    assert [(one.id, one.edited) for one in standing.here] == [(an_id(1), False), (an_id(2), True)]
+    assert await lineage.reflections_on(db, MINE, an_id(1)) == [an_id(11)]
+    assert await lineage.kept_reflections(db, MINE, [an_id(1), an_id(3)]) == [an_id(11), an_id(21)]
 
 
 async def test_the_audit_trail_comes_back_newest_first(db):

@@ -9,9 +9,10 @@ import pytest
 
 from archivist.domain.audit import entry
 from archivist.domain.dates import Bound
+from archivist.domain.erasures import Erasure
 from archivist.domain.queries import Filters
 from archivist.domain.times import LATEST, moment
-from archivist.storage import audit, changes, heads, lineage, memories, pending, tombstones, vectors
+from archivist.storage import audit, changes, erasures, heads, lineage, memories, pending, tombstones, vectors
 from archivist.storage.database import Database, Query, Row, Write
 from archivist.storage.schema import VAULT
 from tests.builders import MINE, NOON, a_memory, a_principal, an_id
@@ -66,11 +67,21 @@ async def write_everything(db):
     await db.apply([audit.insert(entry(a_principal(), an_id(9), NOON, "store_memory"))])
     await db.apply([pending.insert(MINE, memory.id), pending.remove(MINE, memory.id, ""), *pending.without(MINE, "x")])
     await db.apply([pending.insert_unless_wanted(MINE, an_id(3), "x")])
-    await db.apply([lineage.insert(MINE, an_id(2), memory.id, 1, ""), lineage.drop_parents(MINE, [an_id(2)])])
-    await db.apply([heads.set_space(MINE, "e5"), heads.erasing(MINE), heads.erased(MINE, 1), lineage.clear(MINE)])
-    await db.apply([tombstones.bury(MINE, [memory.id], NOON), *memories.delete(MINE, [memory.id])])
-    await db.apply([vectors.drop(MINE, [memory.id]), pending.drop(MINE, [memory.id])])
-    await db.apply([tombstones.bury_all(MINE, NOON), *memories.clear(MINE), vectors.clear(MINE), pending.clear(MINE)])
+    await db.apply([lineage.insert(MINE, an_id(2), memory.id, 1, "")])
+    await db.apply([heads.set_space(MINE, "e5"), heads.erasing(MINE), heads.erased(MINE, 1)])
+    await db.apply([vectors.drop(MINE, [memory.id])])
+    some, whole = (Erasure(vault=MINE, id=an_id(5 + n), whole=n == 1, seq=0, at=NOON) for n in range(2))
+    for erasure in (some, whole):
+        hide = erasures.hide_all(erasure) if erasure.whole else erasures.hide(erasure, [memory.id])
+        await db.apply([*hide, erasures.begin(erasure), tombstones.bury(erasure, NOON)])
+        await erasures.documents(db, erasure)
+        head = (await heads.read(db, MINE)).head
+        await db.apply([tombstones.dig_up(erasure), *erasures.show_again(erasure, head, NOON)])
+    await erasures.under_way(db, MINE)
+    await erasures.is_left(db, MINE, [memory.id])
+    await db.apply([erasures.close(some), *erasures.drop(some)])
+    await db.apply([erasures.close(whole), *erasures.drop(whole)])
+    assert not await erasures.is_under_way(db, whole)
 
 
 async def read_everything(db):
@@ -92,6 +103,9 @@ async def read_everything(db):
     await tombstones.among(db, MINE, ids, ["d"])
     await lineage.sources(db, MINE, ids)
     await lineage.built_on(db, MINE, ids)
+    await lineage.standing(db, MINE, an_id(2))
+    await lineage.reflections_on(db, MINE, an_id(1))
+    await lineage.kept_reflections(db, MINE, ids)
 
 
 async def test_every_statement_on_vault_tables_names_the_vault(db):

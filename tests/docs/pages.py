@@ -20,14 +20,14 @@ class Block:
     text: str
 
 
-def blocks(page: Path, language: str) -> list[Block]:
-    """The code blocks of one language, in order."""
+def blocks(page: Path, *languages: str) -> list[Block]:
+    """The code blocks of these languages, in order."""
     text = page.read_text(encoding="utf-8")
     found = []
     for match in FENCE.finditer(text):
         headings = HEADING.findall(FENCE.sub("", text[: match.start()]))
         found.append(Block(headings[-1] if headings else "", match[1], match[2]))
-    return [block for block in found if block.language == language]
+    return [block for block in found if block.language in languages]
 
 
 def table(page: Path, first_column: str) -> list[list[str]]:

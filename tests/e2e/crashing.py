@@ -118,12 +118,20 @@ class Writer:
         say("done", key=secret)
 
 
+def opened(data: Path, random: Random) -> App:
+    """The services of the folder with its mirror, for an embedder of moods."""
+    mirror = SqliteStores(data / "mirror")
+    return assemble(SqliteStores(data), Moody(random), utc_now, Settings(data=data), mirror=mirror)
+
+
 async def write(order: dict[str, Any], number: int) -> None:
     """What one writer does: look whether all is as it was acknowledged before, then write on."""
     random = Random(f"{order['seed']} {order['round']} {number}")
-    app = assemble(SqliteStores(Path(order["data"])), Moody(random), utc_now, Settings(data=Path(order["data"])))
+    app = opened(Path(order["data"]), random)
     await app.embedder.start()
     who = await app.local()
+    await app.erasing.eraser.end_all(who.vault, utc_now())
+    following = asyncio.create_task(app.mirroring.run())
     for words, is_there in ((order["there"], True), (order["gone"], False)):
         for word in words:
             rows = (await app.search.search(who, query=word)).rows
@@ -134,6 +142,7 @@ async def write(order: dict[str, Any], number: int) -> None:
         await app.deletion.forget_all(who, DELETE_ALL)
         say("done", forget=True)
     await Writer(app, who, f"r{order['round']}w{number}", random).run()
+    await following
 
 
 def say(what: str, **facts: Any) -> None:

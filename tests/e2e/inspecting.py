@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from archivist.storage.schema import NO_ID
 from archivist.storage.sqlite import erasing
 from archivist.storage.sqlite.driver import driver
 
 DIMENSION = 384
-STORES, DELETES = ("store_memory", "import"), ("delete_memories",)
+STORES = ("store_memory", "import", "commit_reflections", "update_memory")
+DELETES = ("delete_memories",)
 
 _COUNTS = {
     "a memory without its entry in the log": (
@@ -21,13 +23,21 @@ _COUNTS = {
         " WHERE c.seq IS NULL"
     ),
     "a deletion in the log whose memory is there": (
-        "SELECT count(*) FROM changes c JOIN memories m ON m.id = c.id WHERE c.op = 'delete'"
+        f"SELECT count(*) FROM changes c JOIN memories m ON m.id = c.id WHERE c.op = 'delete' AND m.going = '{NO_ID}'"
+        " AND NOT EXISTS (SELECT 1 FROM changes p WHERE p.id = c.id AND p.op = 'put' AND p.seq > c.seq)"
     ),
     "a deletion in the log without its tombstone": (
         "SELECT count(*) FROM changes c LEFT JOIN tombstones t ON t.memory = c.id"
         " WHERE c.op = 'delete' AND t.memory IS NULL"
+        " AND NOT EXISTS (SELECT 1 FROM changes p WHERE p.id = c.id AND p.op = 'put' AND p.seq > c.seq)"
     ),
-    "a tombstone whose memory is there": "SELECT count(*) FROM tombstones t JOIN memories m ON m.id = t.memory",
+    "a tombstone whose memory is there": (
+        f"SELECT count(*) FROM tombstones t JOIN memories m ON m.id = t.memory WHERE m.going = '{NO_ID}'"
+    ),
+    "a hidden memory that no deletion is taking away": (
+        "SELECT count(*) FROM memories m LEFT JOIN erasures e ON e.id = m.going"
+        f" WHERE m.going != '{NO_ID}' AND e.id IS NULL"
+    ),
     "a tag without a memory": (
         "SELECT count(*) FROM tags t LEFT JOIN memories m ON m.id = t.memory WHERE m.id IS NULL"
     ),
@@ -47,7 +57,8 @@ _COUNTS = {
     ),
     "a vector of the wrong size": f"SELECT count(*) FROM vectors WHERE length(data) != {DIMENSION}",
     "a lineage without its reflection": (
-        "SELECT count(*) FROM lineage l LEFT JOIN memories m ON m.id = l.parent WHERE m.id IS NULL"
+        "SELECT count(*) FROM lineage l LEFT JOIN memories m ON m.id = l.parent"
+        " LEFT JOIN tombstones t ON t.memory = l.parent WHERE m.id IS NULL AND t.memory IS NULL"
     ),
     "a row of another vault": " UNION ALL ".join(
         f"SELECT count(*) FROM {table} WHERE vault != (SELECT vault FROM heads)"
@@ -99,7 +110,7 @@ def memories(data: Path) -> list[Row]:
             tagged: dict[str, list[str]] = {}
             for memory, tag in connection.execute("SELECT memory, tag FROM tags ORDER BY memory, position"):
                 tagged.setdefault(memory, []).append(tag)
-            for id, text in connection.execute("SELECT id, text FROM memories"):
+            for id, text in connection.execute("SELECT id, text FROM memories WHERE going = ?", (NO_ID,)):
                 found.append(Row(id, text, tuple(tagged.get(id, ()))))
     return found
 
@@ -156,6 +167,9 @@ def _log_faults(connection: Any) -> Iterator[str]:
 def _audit_faults(connection: Any) -> Iterator[str]:
     logged = Counter(dict(connection.execute("SELECT op, count(*) FROM changes WHERE kind = 'memory' GROUP BY op")))
     audited = Counter(dict(connection.execute("SELECT action, sum(count) FROM audit GROUP BY action")))
+    # A withdrawn deletion logs what it shows again: the same memory in the same version.
+    puts = "SELECT DISTINCT id, version FROM changes WHERE kind = 'memory' AND op = 'put'"
+    logged["put"] = connection.execute(f"SELECT count(*) FROM ({puts})").fetchone()[0]
     for op, actions in (("put", STORES), ("delete", DELETES)):
         if logged[op] != (counted := sum(audited[action] for action in actions)):
             yield f"{logged[op]} entries of {op} in the log, {counted} in the audit trail"

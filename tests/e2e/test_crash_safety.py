@@ -1,6 +1,7 @@
 """Writers are killed at random moments, again and again on the same folder: what was acknowledged holds, and nothing
 is half there."""
 
+import asyncio
 import json
 import os
 import queue
@@ -18,10 +19,13 @@ from typing import Any
 import httpx2
 import pytest
 
+from archivist.domain.ids import VaultId
+from archivist.domain.times import utc_now
 from tests.e2e import inspecting
 from tests.e2e.callers import SELECTED, Call, over_http
-from tests.e2e.crashing import tags_of, text_of
+from tests.e2e.crashing import opened, tags_of, text_of
 from tests.e2e.processes import ROOT, Place
+from tests.mirrors import differences
 from tests.waiting import SECONDS
 
 ROUNDS = 195
@@ -165,6 +169,19 @@ def test_a_kill_at_any_moment_loses_nothing_acknowledged_and_leaves_nothing_half
     assert killed >= ROUNDS
     assert ledger.there
     assert ledger.gone
+    vault = asyncio.run(_caught_up(data))
+    assert inspecting.faults(data / "mirror") == []
+    assert differences(data, data / "mirror", vault) == []
+
+
+async def _caught_up(data: Path) -> VaultId:
+    """What the next process does: ends deletions that were cut off, and follows."""
+    app = opened(data, Random(0))
+    who = await app.local()
+    await app.erasing.eraser.end_all(who.vault, utc_now())
+    await app.mirroring.catch_up()
+    await app.close()
+    return who.vault
 
 
 @dataclass(slots=True)

@@ -54,7 +54,7 @@ def everything_in(folder: Path) -> dict[str, bytes | None]:
     ("spoil", "named", "mend"),
     [
         (another_programs, "control.db", "another data folder"),
-        (garbage, "control.db", "restore it from a backup, or move it away"),
+        (garbage, "control.db", "archivist repair`, or move it away"),
         (a_file, "is a file", "choose another data folder"),
         (broken_settings, "archivist.toml", "mend or remove it"),
         (unknown_in_settings, "prot", "README.md"),

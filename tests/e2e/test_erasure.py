@@ -64,7 +64,8 @@ def a_text(random: Random, number: int) -> str:
 
 @asynccontextmanager
 async def opened(data: Path) -> AsyncIterator[tuple[App, Principal]]:
-    app = assemble(SqliteStores(data), Dense(), utc_now, Settings(data=data))
+    mirror = SqliteStores(data / "mirror")
+    app = assemble(SqliteStores(data), Dense(), utc_now, Settings(data=data), mirror=mirror)
     await app.embedder.start()
     try:
         yield app, await app.local()
@@ -138,8 +139,11 @@ async def test_sec_193_what_is_said_to_be_erased_is_in_no_file_while_others_read
         [path] = vault_files(data)
         random.shuffle(ids)
         gone = what_goes(path, ids[:FIRST])
-        assert looked_through(data, gone[:100], tmp_path), "the search for traces finds what is there"
-        with a_visitor(path):
+        await app.mirroring.catch_up()
+        [copy] = vault_files(data / "mirror")
+        seen = looked_through(data, gone[:100], tmp_path)
+        assert {place.startswith("mirror") for place in seen} == {False, True}, "what is there is found on both sides"
+        with a_visitor(path), a_visitor(copy):
             for start in range(0, FIRST, 250):
                 await app.deletion.delete(who, ids[start : start + 250], DELETE_SELECTED)
             await finished(app, who)
@@ -153,15 +157,19 @@ async def test_sec_193_what_is_said_to_be_erased_is_in_no_file_while_others_read
 
 
 @pytest.mark.anyio
-async def test_sec_193_while_somebody_reads_on_it_is_only_removed_and_the_worker_erases_it_later(tmp_path: Path):
+@pytest.mark.parametrize("side", [".", "mirror"])
+async def test_sec_193_while_somebody_reads_on_it_is_only_removed_and_the_worker_erases_it_later(
+    tmp_path: Path, side: str
+):
     random, data = Random(12), tmp_path / "data"
     async with opened(data) as (app, who):
         for number in range(30):
             await app.memories.store(who, text=a_text(random, number))
+        await app.mirroring.catch_up()
         [path] = vault_files(data)
         ids = [memory.id for memory in await app.memories.recent(who, 10)]
         gone = what_goes(path, ids)
-        with a_long_read(path):
+        with a_long_read(data / side / "vaults" / path.name):
             done = await app.deletion.delete(who, ids, DELETE_SELECTED)
             assert (len(done.deleted), done.state) == (10, "removed")
             assert (await app.status.of(who)).erasing

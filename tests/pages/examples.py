@@ -6,7 +6,9 @@ from archivist.domain.access import Scope
 from archivist.web.words import MISTAKES
 from tests.pages.samples import (
     ACCOUNT,
+    APPROVAL,
     ARABIC,
+    ASKED,
     BLOCKED,
     CLIENT,
     CONNECTIONS,
@@ -34,6 +36,7 @@ from tests.pages.samples import (
     SESSION,
     SIGN_IN,
     VAULT,
+    WAITING,
     Context,
     before,
     connection,
@@ -284,6 +287,7 @@ SIGNED_IN: Mapping[str, Mapping[str, Context]] = {
             "roles": ROLES,
             "members": [member(0), member(1), member(2), member(3)],
             "invitations": OPEN,
+            "waiting": WAITING,
         },
         "emptiest": {
             **ONE_VAULT,
@@ -314,6 +318,23 @@ SIGNED_IN: Mapping[str, Mapping[str, Context]] = {
             "members": [member(0)],
             "errors": {"form": "A vault keeps at least one owner."},
         },
+    },
+    "app/approval": {
+        "usual": ASKED,
+        "emptiest": {**ASKED, "approval": {**APPROVAL, "by": "", "through": "", "memories": 1}},
+        "approved": {**ASKED, "approval": {**APPROVAL, "approved": before(minutes=1)}},
+        "longest": {
+            **ASKED,
+            **LONG_IN,
+            "vault": vault(1, name=LONGEST),
+            "approval": {**APPROVAL, "by": LONGEST, "through": LONGEST},
+        },
+        "right to left": {
+            **ASKED,
+            "vault": vault(1, name=ARABIC),
+            "approval": {**APPROVAL, "by": ARABIC, "through": ARABIC},
+        },
+        "mistake": {**ASKED, "errors": {"word": MISTAKES["word"]}, "values": {"word": "yes"}},
     },
     "app/account": {
         "usual": ACCOUNT,

@@ -6,9 +6,11 @@ from datetime import timedelta
 
 from archivist.app import OWNER
 from archivist.domain.access import Principal, Scope
+from archivist.domain.errors import ApprovalRequired
 from archivist.domain.ids import VaultId
 from archivist.domain.rejections import Rejected
 from archivist.domain.roles import Role
+from archivist.services.deletion import DELETE_ALL
 from tests.pages.house import ANA, LOOPBACK, PASSWORD, House
 from tests.pages.samples import ARABIC, LONGEST
 
@@ -63,6 +65,18 @@ async def furnished(house: House) -> Home:
     await house.person(ANA, "")
     factor = await _second_step(house, await house.person(OLAFUR))
     return Home(shared, ours, connection, idle, factor)
+
+
+async def emptying(house: House, home: Home) -> str:
+    """An app wants to empty the shared vault, in which owners are asked now: the question, as long as it is open."""
+    ana = await house.person(ANA)
+    await house.app.approvals.choose(ana, home.shared, "page")
+    app = replace(ana, vault=home.shared, credential="oauth", credential_id=home.connection)
+    try:
+        await house.app.deletion.forget_all(app, DELETE_ALL)
+    except ApprovalRequired as question:
+        return question.approval
+    raise AssertionError("nobody was asked")
 
 
 async def _vault(house: House, who: Principal, name: str) -> VaultId:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from playwright.async_api import Page, StorageState, expect
 
 from archivist.app import OWNER
-from tests.pages.furnishing import OLAFUR, Home
+from tests.pages.furnishing import OLAFUR, Home, emptying
 from tests.pages.house import ANA, LOOPBACK, PASSWORD, House
 from tests.pages.walking import ready
 
@@ -103,6 +103,24 @@ async def key_made(page: Page, visited: Visited) -> None:
         await page.get_by_role("button", name="Make the key").click()
 
 
+async def asked_to_empty(page: Page, visited: Visited) -> None:
+    """By the link that an app was given."""
+    question = await emptying(visited.house, visited.home)
+    await at(f"/app/vaults/{{shared}}/approvals/{question}")(page, visited)
+
+
+def approving(word: str) -> Way:
+    """By typing a word where everything is about to be deleted."""
+
+    async def way(page: Page, visited: Visited) -> None:
+        await asked_to_empty(page, visited)
+        await page.get_by_label("Type “delete”").fill(word)
+        async with page.expect_navigation():
+            await page.get_by_role("button", name="Approve: delete").click()
+
+    return way
+
+
 new_codes = pressing("/app/account", "New recovery codes", "Make ten new codes")
 
 
@@ -197,6 +215,9 @@ PLACES: Mapping[str, Place] = {
     "vaults": Place("Vaults", at("/app/vaults")),
     "vault": Place("Boathouse", at("/app/vaults/{shared}")),
     "vault-link": Place("Boathouse", pressing("/app/vaults/{shared}", "Make the link")),
+    "approval": Place("Delete everything in Boathouse?", asked_to_empty),
+    "approval-fresh": Place("Confirm it is you", approving("delete"), OLD),
+    "approval-mistake": Place("Delete everything in Boathouse?", approving("yes")),
     "vault-viewer": Place("Harbour notes", at("/app/vaults/{ours}")),
     "account": Place("Account", at("/app/account")),
     "account-two-steps": Place("Account", at("/app/account"), OLAFUR),

@@ -79,7 +79,7 @@ def vault(number: int = 0, **more: Any) -> Context:
         "memories": [1284, 1, 23_907][number % 3],
         "last_used": before(hours=5 * number + 1),
     }
-    return {**usual, **kinds, **sizes, **more}
+    return {**usual, **kinds, **sizes, "approval": ["off", "on", "page"][number % 3], **more}
 
 
 def entry(number: int = 0, **more: Any) -> Context:
@@ -228,7 +228,16 @@ ACCOUNT = {
 EXPIRIES = [("30", "30 days"), ("90", "90 days"), ("365", "a year"), ("never", "until I end it")]
 CONNECTIONS = {**IN, "address": PUBLIC}
 KEYS = {**IN, "vaults": [vault(0), vault(1)], "expiries": EXPIRIES}
-ONE_VAULT = {**IN, "vault": vault(2), "mine": "owner", "link": None, "invitations": []}
+ONE_VAULT = {**IN, "vault": vault(2), "mine": "owner", "link": None, "invitations": [], "waiting": []}
 ROLES = ["viewer", "member", "admin", "owner"]
 OPEN = [{"id": "i1", "role": "member", "by": "ana", "expires": NOW + timedelta(hours=70)}]
+WAITING = [
+    {"id": "q1", "approved": False, "expires": NOW + timedelta(minutes=8)},
+    {"id": "q2", "approved": True, "expires": NOW + timedelta(minutes=3)},
+]
+APPROVAL = {
+    "id": "q1", "by": "ana", "through": "Claude Code", "memories": 23_907, "asked": before(minutes=2),
+    "expires": NOW + timedelta(minutes=8), "approved": None,
+}  # fmt: skip
+ASKED = {**IN, "vault": vault(2), "approval": APPROVAL}
 BLOCKED = [{"app": "https://app.example/oauth/client.json", "name": "App", "by": "ana", "since": before(days=5)}]

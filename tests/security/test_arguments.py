@@ -13,6 +13,7 @@ CALLS = [
     ("date_search_memories", {"from": "2026-01-01"}),
     ("memory_status", {}),
     ("search", {"query": "peanuts"}),
+    ("inspect_memory", {"memory_id": UNKNOWN}),
     ("delete_memories", {"memory_ids": [UNKNOWN], "confirmation": "DELETE SELECTED MEMORIES"}),
     ("forget_all_memories", {"confirmation": "DELETE ALL MEMORIES"}),
 ]

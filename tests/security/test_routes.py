@@ -20,9 +20,10 @@ pytestmark = pytest.mark.anyio
 
 LISTED, FOREIGN = "https://app.example.com", "https://evil.example"
 ORIGINS = [LISTED, FOREIGN, "null", "https://app.example.com.evil.example", "http://127.0.0.1:8765", None]
+MEMORY = "/v1/memory/0193b000-0000-7000-8000-000000000001"
 SHARED = [TOKEN, REVOKE, REGISTER, *RESOURCES, *SERVERS]
 OURS = ["/oauth/authorize", "/sign-in", "/app/connections", "/set-up/x", "/invitation/x", "/recovery/x", "/health",
-        "/v1/keys", "/static/archivist.css", "/nothing/here"]  # fmt: skip
+        "/v1/keys", MEMORY, "/static/archivist.css", "/nothing/here"]  # fmt: skip
 
 
 def shared_with(answer: Answer) -> str | None:
@@ -122,7 +123,7 @@ def spellings(path: str) -> list[str]:
     ]  # fmt: skip
 
 
-GUARDED = ["/mcp", "/mcp/coding", "/app/account", "/app/connections", "/app/people", "/v1/keys"]
+GUARDED = ["/mcp", "/mcp/coding", "/app/account", "/app/connections", "/app/people", "/v1/keys", MEMORY]
 
 
 @pytest.mark.parametrize("path", GUARDED)

@@ -115,6 +115,10 @@ async def test_sec_169_nothing_that_is_carried_out_on_vault_data_lacks_the_vault
     lines = [line async for line in app.transfer.export(who)]
     await app.transfer.load(who, lines)
     await app.embedding.catch_up(who.vault)
+    taken = await app.reflections.checkout(who)
+    assert taken.batch is not None
+    await app.reflections.commit(who, taken.batch.id, [{"text": f"Entry {n}.", "importance": 1} for n in range(5)])
+    await app.reflections.due(who)
     ids = [memory.id for memory in await app.memories.recent(who, 3)]
     await app.deletion.delete(who, ids, DELETE_SELECTED)
     await app.status.of(who)
@@ -126,7 +130,9 @@ async def test_sec_169_nothing_that_is_carried_out_on_vault_data_lacks_the_vault
 
 def _is_of_rows(sql: str) -> bool:
     """Whether it speaks of our rows: not what lays out the file, and not what full-text search does inside itself."""
-    laid_out = sql.startswith(("CREATE", "PRAGMA", "--", "BEGIN", "COMMIT", "SAVEPOINT", "RELEASE", "ROLLBACK"))
+    laid_out = sql.startswith(
+        ("CREATE", "ALTER", "PRAGMA", "--", "BEGIN", "COMMIT", "SAVEPOINT", "RELEASE", "ROLLBACK")
+    )
     return not laid_out and TABLES.search(sql) is not None and "fts_idx" not in sql
 
 

@@ -22,9 +22,9 @@ def clock() -> Clock:
 
 @pytest.fixture
 async def app(tmp_path: Path, clock: Clock) -> AsyncIterator[App]:
-    app = assemble(
-        SqliteStores(tmp_path / "data", now=clock), HashedEmbedder(), clock, Settings(data=tmp_path / "data")
-    )
+    data = tmp_path / "data"
+    mirror = SqliteStores(data / "mirror", now=clock)
+    app = assemble(SqliteStores(data, now=clock), HashedEmbedder(), clock, Settings(data=data), mirror=mirror)
     await app.stores.control()
     await app.embedder.start()
     await app.embedder.settle()

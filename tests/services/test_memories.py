@@ -7,6 +7,8 @@ import pytest
 from archivist.domain.access import Scope
 from archivist.domain.errors import InsufficientScope, InvalidArgument
 from archivist.domain.ids import is_uuid
+from archivist.services.deletion import DELETE_SELECTED
+from archivist.storage import memories as stored
 
 pytestmark = pytest.mark.anyio
 
@@ -74,6 +76,23 @@ async def test_a_caller_that_may_not_read_does_not_learn_that_a_text_was_there(a
     assert not blind.duplicate
     assert blind.receipt != first.receipt
     assert blind.created == clock()
+
+
+async def test_a_text_that_is_deleted_while_its_repeat_comes_in_is_stored_again(app, me, monkeypatch):
+    await app.memories.store(me, text="on and off", tags=["a"])
+    [first] = await app.memories.recent(me, 9)
+    with_tags = stored.with_tags
+
+    async def meanwhile(db, vault, rows, damaged=None):
+        if rows:
+            monkeypatch.setattr(stored, "with_tags", with_tags)
+            await app.deletion.delete(me, [first.id], DELETE_SELECTED)
+        return await with_tags(db, vault, rows, damaged)
+
+    monkeypatch.setattr(stored, "with_tags", meanwhile)
+    again = await app.memories.store(me, text="on and off", tags=["a"])
+    assert not again.duplicate
+    assert await texts(app, me) == ["on and off"]
 
 
 async def test_storing_without_the_scope_writes_nothing(app, me):

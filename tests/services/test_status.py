@@ -29,7 +29,7 @@ async def test_status_names_the_vault_by_a_reference_that_is_no_id_and_differs_b
 async def test_status_says_which_scopes_and_which_embedder_are_active(app, me):
     status = await app.status.of(me.narrowed({Scope.READ}))
     assert status.scopes == ("memories:read",)
-    assert (status.embedder, status.mirror, status.erasing) == ("ready", "disabled", False)
+    assert (status.embedder, status.mirror.state, status.erasing) == ("ready", "current", False)
     assert status.embedder_reason
 
 

@@ -5,12 +5,14 @@ from functools import partial
 import pytest
 
 from archivist.app import assemble
+from archivist.domain.erasures import Erasure
 from archivist.domain.errors import Conflict, EmbedderUnavailable
 from archivist.embedders.hashed import HashedEmbedder
 from archivist.settings import Settings
 from archivist.storage import heads, pending
 from archivist.storage.sqlite.stores import SqliteStores
 from archivist.workers.embedding import BATCH
+from tests.builders import an_id
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
@@ -20,7 +22,10 @@ async def test_an_erasure_that_began_before_the_vault_was_emptied_does_not_count
     await app.memories.store(me, text="quokka")
     db = await app.stores.vault(me.vault)
     began = (await heads.read(db, me.vault)).head
-    await db.apply(app.deletion.entries.clear(me.vault, began, app.deletion.now()))
+    erasure = Erasure(vault=me.vault, id=an_id(1), whole=True, seq=began.seq, at=app.deletion.now())
+    entries = app.deletion.eraser.entries
+    await db.apply(entries.hide_all(erasure, began, app.deletion.now()))
+    await db.apply(entries.drop(erasure))
     await db.apply([heads.erased(me.vault, began.seq)])
     assert (await app.status.of(me)).erasing
     assert await app.erasing.finish(me.vault)

@@ -89,7 +89,8 @@ async def opened(settings: Settings, *, reading: bool = False) -> AsyncIterator[
     Raises:
         Refused: there is nothing to look at.
     """
-    if reading and not (settings.data / "control.db").exists():
+    lost = any((settings.data / "vaults").glob("*.db"))  # opening it says how to mend that
+    if reading and not lost and not (settings.data / "control.db").exists():
         raise Refused(f"{settings.data} holds no memories; check --data, or begin with `archivist keys create`")
     from archivist.app import build  # half a second of imports, for which `archivist stdio` does not wait
 

@@ -128,6 +128,19 @@ def drop_factor(name: str, data: Path | None) -> None:
     click.echo(f"{name} has no second factor any more, and their sessions are over.")
 
 
+@users_command.command("zone")
+@click.argument("name")
+@click.argument("zone")
+@data_option
+def zone_(name: str, zone: str, data: Path | None) -> None:
+    """Set the time zone in which somebody's days begin, such as Europe/Lisbon; UTC until then.
+
+    It counts where a date is searched that says neither time nor offset.
+    """
+    user = within(settings_of(data=data), lambda app: app.accounts.set_zone(OWNER, name, zone))
+    click.echo(f"The days of {user.name} begin at midnight in {user.zone or 'UTC'}.")
+
+
 def _state(person: Person) -> str:
     if person.user.disabled is not None:
         return "shut out"
@@ -147,6 +160,7 @@ def _view(person: Person) -> dict[str, object]:
         "disabled": iso_or_none(user.disabled),
         "has_password": bool(user.password),
         "second_factor": bool(user.factor),
+        "zone": user.zone or "UTC",
         "connections": person.connections,
         "keys": person.keys,
     }

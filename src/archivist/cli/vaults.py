@@ -1,4 +1,4 @@
-"""`archivist vaults`: make and list them, see who is in one, and invite people."""
+"""`archivist vaults`: make and list them, see who is in one, invite people, and have an owner asked."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,6 +11,7 @@ from archivist.cli.links import print_link
 from archivist.cli.options import data_option, json_option, settings_of, within
 from archivist.cli.tables import day, print_table
 from archivist.domain.access import LOCAL_OWNER
+from archivist.domain.approvals import WANTED, Wanted
 from archivist.domain.ids import VaultId
 from archivist.domain.roles import ROLES, Role
 from archivist.domain.times import iso
@@ -98,5 +99,39 @@ def invite(name: str, role: Role, as_json: bool, data: Path | None) -> None:
     print_link(settings, "invitation", within(settings, make), f"For one {role} of {name}", as_json=as_json)
 
 
+@vaults_command.command("approval")
+@click.argument("name")
+@click.argument("wanted", type=click.Choice(WANTED))
+@data_option
+def approval(name: str, wanted: Wanted, data: Path | None) -> None:
+    """Have an owner asked before a program empties a vault (forget_all_memories).
+
+    off: nobody is asked; so it is at first. on: the tool answers with a link to a page, where an owner or admin who
+    signs in approves it; a client that can ask its person asks them itself, and is trusted to tell the truth. page:
+    only what is approved on the page counts. An approval works once, within ten minutes.
+    """
+
+    async def change(app: App) -> Vault:
+        vault = await app.vaults.named(OWNER, name)
+        await app.approvals.choose(OWNER, vault.id, wanted)
+        return vault
+
+    vault = within(settings_of(data=data), change)
+    click.echo(f"{vault.name!r}: {_ASKED[wanted]}.")
+
+
+_ASKED: Mapping[Wanted, str] = {
+    "off": "nobody is asked before it is emptied",
+    "on": "an owner is asked before a program empties it, on a page or in the client",
+    "page": "an owner is asked before a program empties it, on a page only",
+}
+
+
 def _view(vault: Vault) -> dict[str, str]:
-    return {"id": vault.id, "name": vault.name, "kind": vault.kind, "created": iso(vault.created)}
+    return {
+        "id": vault.id,
+        "name": vault.name,
+        "kind": vault.kind,
+        "created": iso(vault.created),
+        "approval": vault.approval,
+    }

@@ -40,7 +40,8 @@ class Principal:
     """A caller: a person, the one vault of the credential, and what the credential allows there.
 
     `credential` says how they came, `credential_id` which one; neither is secret. `app_host` is where a connected app
-    gets its answers; `administrator` holds for the pages and the command line alone.
+    gets its answers; `administrator` holds for the pages and the command line alone. `process` tells the programs of
+    this computer apart, which all come without a credential of their own.
     """
 
     user: UserId
@@ -50,6 +51,12 @@ class Principal:
     credential_id: str
     app_host: str = ""
     administrator: bool = False
+    process: str = ""
+
+    @property
+    def holder(self) -> str:
+        """Who holds what is lent to one connection."""
+        return self.process or self.credential_id
 
     def narrowed(self, scopes: Iterable[Scope]) -> "Principal":
         """The same caller with at most `scopes`; never more than before."""

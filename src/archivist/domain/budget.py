@@ -16,8 +16,13 @@ def cost_of(memory: Memory) -> int:
     return memory.tokens + _beside_text(memory)
 
 
+def enough_rows(max_tokens: int) -> int:
+    """So many rows are more than fit into `max_tokens`, however short they are."""
+    return max_tokens // (ROW_TOKENS + 1) + 1
+
+
 def fit(rows: Sequence[Ranked], max_tokens: int) -> list[Ranked]:
-    """The first rows that fit together into `max_tokens`; at least one, its text cut with a mark if it is too long."""
+    """The first rows that fit together into `max_tokens`; at least one, cut with a mark if it alone is too much."""
     fitting: list[Ranked] = []
     left = max_tokens
     for row in rows:
@@ -36,6 +41,9 @@ def _beside_text(memory: Memory) -> int:
 
 
 def _cut(row: Ranked, max_tokens: int) -> Ranked:
-    room = max(0, max_tokens - _beside_text(row.memory) - count_tokens(CUT))
-    text = row.memory.text.encode()[: 4 * room].decode(errors="ignore") + CUT
-    return replace(row, memory=replace(row.memory, text=text, tokens=count_tokens(text)))
+    """The row with as much of its text as there is room for, and without tags that leave less than half of it."""
+    memory = row.memory if 2 * _beside_text(row.memory) <= max_tokens else replace(row.memory, tags=())
+    room = max_tokens - _beside_text(memory) - count_tokens(CUT)
+    kept = memory.text.encode()[: 4 * room].decode(errors="ignore")
+    text = kept if kept == memory.text else kept + CUT
+    return replace(row, memory=replace(memory, text=text, tokens=count_tokens(text)), cut=True)

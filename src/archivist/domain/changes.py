@@ -6,9 +6,12 @@ from typing import Literal
 
 from archivist.domain.ids import VaultId
 
-Kind = Literal["memory", "vault", "key", "user", "session", "link", "member", "client", "grant", "token"]
-Op = Literal["put", "delete", "embed", "clear"]
-"""put: made or edited. delete: gone. embed: its vectors changed. clear: everything of the vault is gone."""
+Kind = Literal["memory", "batch", "vault", "key", "user", "session", "link", "member", "client", "grant", "token"]
+Op = Literal["put", "mark", "delete", "embed", "clear"]
+"""put: made or edited. mark: its row changed, not its words. delete: gone. embed: its vectors changed.
+
+clear: everything of the vault is gone.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,6 +100,11 @@ def in_one_line(text: str) -> str:
     return "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in text)
 
 
+def shortened(text: str, longest: int) -> str:
+    """`text`, cut with a mark where it is longer than `longest` characters."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
 def count_tokens(text: str) -> int:
     """An estimate of what `text` costs a model: a token for every four bytes of UTF-8, rounded up, at least one.
 

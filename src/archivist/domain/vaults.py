@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, get_args
 
+from archivist.domain.approvals import Wanted
 from archivist.domain.errors import InvalidArgument
 from archivist.domain.ids import UserId, VaultId
 from archivist.domain.limits import VAULT_NAME_LENGTH
@@ -16,7 +17,10 @@ PERSONAL_NAME = "personal"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vault:
-    """A named, separate store of memories. `removed` vaults are hidden until their data is gone."""
+    """A named, separate store of memories. `removed` vaults are hidden until their data is gone.
+
+    approval: whether an owner must agree before a program empties it.
+    """
 
     id: VaultId
     name: str
@@ -24,6 +28,7 @@ class Vault:
     owner: UserId
     created: datetime
     removed: datetime | None = None
+    approval: Wanted = "off"
 
 
 def checked_name(name: str) -> str:

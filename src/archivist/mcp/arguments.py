@@ -84,7 +84,7 @@ def _rule(allowed: Schema) -> str:
             return f"an integer{_span(allowed, 'minimum', 'maximum')}"
         case "array":
             item = allowed["items"]
-            words = "integers" if item["type"] == "integer" else "strings"
+            words = {"integer": "integers", "object": "objects"}.get(item["type"], "strings")
             return f"a list of{_span(allowed, 'minItems', 'maxItems')} {words}"
         case _:
             span = _span(allowed, "minLength", "maxLength")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from archivist.mcp.asking import Round
 
 if TYPE_CHECKING:  # the services pull in the database and numpy; the catalogue answers before they are there
     from archivist.app import App
@@ -12,7 +14,8 @@ if TYPE_CHECKING:  # the services pull in the database and numpy; the catalogue 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One caller, and the services that answer."""
+    """One caller, the services that answer, and what the call says about questions to its person."""
 
     app: App
     who: Principal
+    round: Round = field(default_factory=Round)

@@ -4,11 +4,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from archivist.domain.errors import ArchivistError, InvalidArgument
+from archivist.domain.errors import ApprovalRequired, ArchivistError, InvalidArgument
 from archivist.domain.operations import SCOPES
+from archivist.domain.times import iso
 from archivist.http import wire
 from archivist.mcp import arguments
 from archivist.mcp.arguments import Arguments, Schema
+from archivist.mcp.asking import Question
 from archivist.mcp.call import Call
 
 
@@ -29,7 +31,7 @@ class Tool:
     description: str
     arguments: type[Arguments]
     output: Schema
-    run: Callable[[Call, Any], Awaitable[Outcome]]
+    run: Callable[[Call, Any], Awaitable[Outcome | Question]]
     reads: bool = False
     destroys: bool = False
     repeatable: bool = True
@@ -62,6 +64,8 @@ class Tool:
             outcome = await self.run(call, arguments.parse(self.arguments, values))
         except ArchivistError as exc:
             return failure(exc)
+        if isinstance(outcome, Question):
+            return outcome.result()
         text = outcome.text or wire.write(outcome.structured).decode()
         return {"content": [{"type": "text", "text": text}], "structuredContent": outcome.structured}
 
@@ -76,5 +80,7 @@ def failure(error: ArchivistError) -> dict[str, Any]:
     """An error as a tool result, so that the model reads it and can mend its call."""
     named = {"field": error.field} if isinstance(error, InvalidArgument) else {}
     told = {"code": error.code, **named, "message": error.detail, "retryable": error.retryable}
+    if isinstance(error, ApprovalRequired):
+        told |= {"approval_url": error.link, "expires_at": iso(error.expires)}
     text = f"{error.code}: {error.detail}"
     return {"content": [{"type": "text", "text": text}], "structuredContent": {"error": told}, "isError": True}

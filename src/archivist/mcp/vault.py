@@ -1,6 +1,7 @@
 """The registries of the two faces: tools, resources and instructions on the SDK's server, and what each call needs."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from archivist.domain.operations import SCOPES
 from archivist.domain.toolsets import Toolset
 from archivist.http import wire
 from archivist.mcp import resources, rpc, toolsets
+from archivist.mcp.asking import round_of
 from archivist.mcp.call import Call
 from archivist.mcp.registry import Registry
 from archivist.mcp.resources import Resource
@@ -93,7 +95,8 @@ class Handlers:
         tool = self._tools.get(params.name)
         if tool is None:
             raise MCPError(rpc.INVALID_PARAMS, "name: there is no tool of this name; tools/list shows those there are")
-        return {**_COMPLETE, **await tool.result(ctx.lifespan_context, params.arguments or {})}
+        call = replace(ctx.lifespan_context, round=round_of(ctx.protocol_version, ctx.params, params))
+        return {**_COMPLETE, **await tool.result(call, params.arguments or {})}
 
     async def list_resources(self, _ctx: Context, params: types.PaginatedRequestParams | None) -> Any:
         _only_page(params)

@@ -23,6 +23,7 @@ def row(ranked: Ranked) -> dict[str, Any]:
         **({"score": round(ranked.score, 4)} if ranked.score is not None else {}),
         **({"source_context": memory.source_context} if memory.source_context else {}),
         **({"tags": list(memory.tags)} if memory.tags else {}),
+        **({"cut": True} if ranked.cut else {}),
     }
 
 
@@ -54,6 +55,8 @@ def _item(number: int, ranked: Ranked) -> str:
         facts.append(f"from {_quoted(memory.source_context)}")
     if memory.tags:
         facts.append(f"tags {_quoted(list(memory.tags))}")
+    if ranked.cut:
+        facts.append("cut, for it alone is more than fits")
     lines = [_MARGIN + line for line in memory.text.splitlines()]
     return "\n".join([f"{number}. {' · '.join(facts)}", *lines])
 

@@ -1,29 +1,26 @@
-"""`/v1/keys`: a product's backend mints a key, and with it a vault, for each of its users, by an account key.
+"""`/v1/keys`: a product's backend mints a key, and with it a vault, for each of its users, by an account key."""
 
-Only headers carry the credential: cookies are not looked at, and pages of other origins cannot read an answer.
-"""
-
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from archivist.app import App
 from archivist.domain.access import Principal, Scope, ordered, parse_scopes
-from archivist.domain.errors import ArchivistError, InvalidArgument, NotFound, Unauthenticated
-from archivist.domain.ids import CONTROL, UserId, VaultId, is_uuid
+from archivist.domain.errors import InvalidArgument, NotFound, Unauthenticated
+from archivist.domain.ids import VaultId, is_uuid
 from archivist.domain.keys import Key
 from archivist.domain.limits import FORM_BYTES
-from archivist.domain.operations import permit
 from archivist.domain.times import iso, iso_or_none
-from archivist.domain.toolsets import PATHS, TOOLSETS
-from archivist.http import bodies, challenges, wire
+from archivist.domain.toolsets import TOOLSETS
+from archivist.http import bodies, wire
 from archivist.http.headers import Headers, Repeated
 from archivist.http.site import Site
+from archivist.rest.calling import HEADERS, Calls, Refusal, answered
 from archivist.services.keys import READ_WRITE, Listed
 
 PATH = "/v1/keys"
@@ -35,8 +32,6 @@ MODES: Mapping[str, frozenset[Scope]] = {
 """What a key may do, in a word; `scopes` says the same in full."""
 
 _FIELDS = ("name", "vault_ref", "mode", "scopes")
-_NOBODY = Principal(UserId(""), CONTROL, frozenset(), "key", "")
-"""Whoever came with a credential that is not valid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,14 +41,6 @@ class Wanted:
     name: str | None
     vault: VaultId | None
     scopes: frozenset[Scope] | None
-
-
-class Refusal(Exception):
-    """Ends a request with an error that is none of the services'."""
-
-    def __init__(self, status: int, text: str, challenge: str = "") -> None:
-        super().__init__(text)
-        self.status, self.challenge = status, challenge
 
 
 def key_routes(app: App, site: Site) -> list[Route]:
@@ -70,6 +57,11 @@ class _Keys:
     app: App
     site: Site
 
+    @property
+    def _calls(self) -> Calls:
+        needs = "this needs an account key, as `Authorization: Bearer` and the key"
+        return Calls(app=self.app, site=self.site, path=PATH, needs=needs, recognise=self._recognised)
+
     async def all(self, request: Request) -> Response:
         return await (self.mint(request) if request.method == "POST" else self.minted(request))
 
@@ -77,60 +69,22 @@ class _Keys:
         async def work(who: Principal) -> Response:
             wanted = _wanted(await _body(request))
             key, made = await self.app.keys.mint(who, name=wanted.name, vault=wanted.vault, scopes=wanted.scopes)
-            return _answer(201, {"key": made, **_view(key)})
+            return answered(201, {"key": made, **_view(key)})
 
-        return await self._answered(request, "keys mint", work)
+        return await self._calls.answered(request, "keys mint", work)
 
     async def minted(self, request: Request) -> Response:
         async def work(who: Principal) -> Response:
-            return _answer(200, {"keys": [_listed(one) for one in await self.app.keys.minted(who)]})
+            return answered(200, {"keys": [_listed(one) for one in await self.app.keys.minted(who)]})
 
-        return await self._answered(request, "keys minted", work)
+        return await self._calls.answered(request, "keys minted", work)
 
     async def unmint(self, request: Request) -> Response:
         async def work(who: Principal) -> Response:
             await self.app.keys.unmint(who, request.path_params["id"])
-            return Response(status_code=204, headers=_HEADERS)
+            return Response(status_code=204, headers=HEADERS)
 
-        return await self._answered(request, "keys unmint", work)
-
-    async def _answered(
-        self, request: Request, operation: str, work: Callable[[Principal], Awaitable[Response]]
-    ) -> Response:
-        """One request by an account key. Each use is counted, and so is each refusal."""
-        try:
-            who = await self._caller(request)
-        except Refusal as refusal:
-            return _refused(refusal.status, str(refusal), refusal.challenge)
-        except ArchivistError as error:
-            return _refused(error.status, error.detail)
-        try:
-            permit(who, operation)
-            answer = await work(who)
-        except ArchivistError as error:
-            self.app.counting.note(who, operation, error.code)
-            return _refused(error.status, error.detail)
-        except Refusal as refusal:
-            return _refused(refusal.status, str(refusal))
-        self.app.counting.note(who, operation)
-        return answer
-
-    async def _caller(self, request: Request) -> Principal:
-        """Whoever is behind the credential, of whatever kind it is: a valid one of another kind is told so."""
-        url = f"{self.site.address(request.headers['host'])}{challenges.metadata_path(PATHS['vault'])}"
-        try:
-            credential = challenges.presented(Headers(request.scope["headers"]))
-        except (challenges.Ambiguous, Repeated) as error:
-            raise Refusal(400, str(error), challenges.ambiguous(url)) from None
-        try:
-            if not credential:
-                raise Unauthenticated("this needs an account key, as `Authorization: Bearer` and the key")
-            return await self._recognised(credential)
-        except Unauthenticated as error:
-            if credential is not None:
-                self.app.counting.note(_NOBODY, PATH, error.code)
-            challenge = challenges.unauthenticated(url, sent=credential is not None)
-            raise Refusal(401, error.detail, challenge) from None
+        return await self._calls.answered(request, "keys unmint", work)
 
     async def _recognised(self, credential: str) -> Principal:
         try:
@@ -210,15 +164,3 @@ def _listed(one: Listed) -> dict[str, Any]:
         "revoked_at": iso_or_none(key.revoked),
         "last_used_at": iso(one.seen.last) if one.seen else None,
     }
-
-
-_HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-
-
-def _answer(status: int, value: Mapping[str, Any]) -> Response:
-    return JSONResponse(dict(value), status, _HEADERS)
-
-
-def _refused(status: int, text: str, challenge: str = "") -> Response:
-    more = {"WWW-Authenticate": challenge} if challenge else {}
-    return JSONResponse({"error": {"code": status, "message": text}}, status, {**_HEADERS, **more})

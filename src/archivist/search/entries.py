@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from archivist.domain.changes import Head, Op
+from archivist.domain.erasures import Erasure
 from archivist.domain.ids import MemoryId, VaultId
 from archivist.domain.memories import Memory, findable_text
 from archivist.search.analysis import analyse
 from archivist.search.keyword.index import KeywordIndex
 from archivist.search.vector.quantised import Floats, quantised
-from archivist.storage import changes, heads, lineage, pending, tombstones, vectors
+from archivist.storage import changes, erasures, heads, pending, tombstones, vectors
 from archivist.storage import memories as stored
 from archivist.storage.database import Write
 
@@ -52,35 +53,31 @@ class Entries:
         log = changes.append(vault, head.epoch, kind="vault", id="", version=1, op="embed", at=now)
         return [*log, heads.set_space(vault, space), *pending.without(vault, space)]
 
-    def drop(self, vault: VaultId, ids: Sequence[MemoryId], head: Head, now: datetime) -> list[Write]:
-        """Delete memories; conflicts if one is gone already. Links to what was built on them stay, without text."""
+    def hide(self, erasure: Erasure, ids: Sequence[MemoryId], head: Head, now: datetime) -> list[Write]:
+        """Begin to delete memories: from now on nobody reads them. Conflicts if one is gone already."""
         log = [
             write
             for id in ids
-            for write in changes.append(vault, head.epoch, kind="memory", id=id, version=0, op="delete", at=now)
+            for write in changes.append(erasure.vault, head.epoch, kind="memory", id=id, version=0, op="delete", at=now)
         ]
-        return [
-            *log,
-            *(self.keywords.forget(vault, id) for id in ids),
-            tombstones.bury(vault, ids, now),
-            vectors.drop(vault, ids),
-            pending.drop(vault, ids),
-            lineage.drop_parents(vault, ids),
-            *stored.delete(vault, ids),
-            heads.erasing(vault),
-        ]
+        return [*log, *erasures.hide(erasure, ids), erasures.begin(erasure), tombstones.bury(erasure, now)]
 
-    def clear(self, vault: VaultId, head: Head, now: datetime) -> list[Write]:
-        """Delete everything that the vault remembers. The last write is the one that deletes the memories."""
+    def hide_all(self, erasure: Erasure, head: Head, now: datetime) -> list[Write]:
+        """Begin to delete everything that the vault remembers."""
+        log = changes.append(erasure.vault, head.epoch, kind="vault", id="", version=0, op="clear", at=now)
+        return [*log, *erasures.hide_all(erasure), erasures.begin(erasure), tombstones.bury(erasure, now)]
+
+    def show_again(self, erasure: Erasure, head: Head, now: datetime) -> list[Write]:
+        """Withdraw a deletion: all is as it was. Conflicts if somebody ended it, or the vault has another epoch."""
+        return [erasures.close(erasure), tombstones.dig_up(erasure), *erasures.show_again(erasure, head, now)]
+
+    def drop(self, erasure: Erasure) -> list[Write]:
+        """Delete what an erasure hid; conflicts if somebody ended it. Of deleted sources, links without text stay."""
         return [
-            *changes.append(vault, head.epoch, kind="vault", id="", version=0, op="clear", at=now),
-            heads.erasing(vault),
-            tombstones.bury_all(vault, now),
-            self.keywords.clear(vault),
-            vectors.clear(vault),
-            pending.clear(vault),
-            lineage.clear(vault),
-            *stored.clear(vault),
+            erasures.close(erasure),
+            *self.keywords.forget_going(erasure),
+            *erasures.drop(erasure),
+            heads.erasing(erasure.vault),
         ]
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from archivist.domain.dates import Bound
 from archivist.domain.ids import MemoryId
 from archivist.domain.memories import TIERS
 from archivist.domain.queries import Filters
@@ -129,10 +130,33 @@ class Facets:
         if filters.importance is not None:
             masks.append(self._importance.values >= max(1, filters.importance))
         if filters.start is not None:
-            masks.append(self._events.values >= micros(filters.start))
+            masks.append(self._behind(filters.start))
         if filters.end is not None:
-            masks.append(self._events.values < micros(filters.end))
+            masks.append(self._ahead(filters.end))
         return np.logical_and.reduce(masks) if masks else None
+
+    def _behind(self, start: Bound) -> Mask:
+        """From the bound on; behind the row that it names, if it names one."""
+        events, at = self._events.values, micros(start.moment)
+        if start.after is None:
+            return events >= at
+        behind: Mask = (events > at) | ((events == at) & self._compare_ids(np.greater, start.after))
+        return behind
+
+    def _ahead(self, end: Bound) -> Mask:
+        """Before the bound; at its moment only what comes before the row that it names."""
+        events, at = self._events.values, micros(end.moment)
+        if end.after is None:
+            return events < at
+        ahead: Mask = (events < at) | ((events == at) & self._compare_ids(np.less, end.after))
+        return ahead
+
+    def _compare_ids(self, compare: np.ufunc, id: MemoryId) -> Mask:
+        """Which ids are greater, or less, than this one; ids sort as their halves do."""
+        high, low = halves([id])[0]
+        ids = self._ids.values
+        found: Mask = compare(ids[:, 0], high) | ((ids[:, 0] == high) & compare(ids[:, 1], low))
+        return found
 
     def _columns(self) -> tuple[Column, ...]:
         return (

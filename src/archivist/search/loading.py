@@ -13,7 +13,7 @@ from archivist.domain.ids import VaultId
 from archivist.search.facets import Block, halves
 from archivist.search.vector.quantised import Bytes, Floats
 from archivist.storage.database import Database, Row
-from archivist.storage.schema import changes, memories, vectors
+from archivist.storage.schema import NO_ID, changes, memories, vectors
 
 PAGE = 20_000
 """Rows read at a time."""
@@ -43,21 +43,21 @@ _FACETS = (
         memories.c.archived,
         memories.c.event,
     )
-    .where(memories.c.vault == _VAULT, *_RANGE)
+    .where(memories.c.vault == _VAULT, memories.c.going == NO_ID, *_RANGE)
     .order_by(memories.c.doc)
 )
 _FACETS_PAGE = _FACETS.limit(sa.bindparam("most", type_=sa.BigInteger))
 _FACETS_OF = _FACETS.where(memories.c.id.in_(_IDS))
 _DOCS_PAGE = (
     sa.select(memories.c.doc)
-    .where(memories.c.vault == _VAULT, *_RANGE)
+    .where(memories.c.vault == _VAULT, memories.c.going == NO_ID, *_RANGE)
     .order_by(memories.c.doc)
     .limit(sa.bindparam("most", type_=sa.BigInteger))
 )
 _VECTORS = (
     sa.select(memories.c.doc, vectors.c.scale, vectors.c.data)
     .select_from(memories.join(vectors, (memories.c.vault == vectors.c.vault) & (memories.c.id == vectors.c.memory)))
-    .where(memories.c.vault == _VAULT, vectors.c.vault == _VAULT, *_RANGE)
+    .where(memories.c.vault == _VAULT, memories.c.going == NO_ID, vectors.c.vault == _VAULT, *_RANGE)
     .where(vectors.c.space == sa.bindparam("of_space", type_=sa.String))
     .order_by(memories.c.doc, vectors.c.window)
 )

@@ -169,11 +169,20 @@ class VaultIndex:
                 return False
             at = Head(now.epoch, rows[-1]["seq"]) if len(rows) == loading.PAGE else now
             put = {row["id"]: row["seq"] for row in rows if row["op"] == "put"}
-            ids = sorted({row["id"] for row in rows}, key=lambda id: put.get(id, 0))  # new documents in their order
+            renewed = {row["id"] for row in rows if row["op"] != "mark"}
+            await self._remark(db, sorted({row["id"] for row in rows} - renewed), at.seq)
+            ids = sorted(renewed, key=lambda id: put.get(id, 0))  # new documents in their order
             for start in range(0, len(ids), loading.IDS_AT_A_TIME):
                 if not await self._renew(db, ids[start : start + loading.IDS_AT_A_TIME], put.keys(), at.seq):
                     return False
         return True
+
+    async def _remark(self, db: Database, ids: Sequence[str], upto: int) -> None:
+        """Read the facets of some memories anew, whose words and vectors are as before."""
+        for start in range(0, len(ids), loading.IDS_AT_A_TIME):
+            block = await loading.facets_of(db, self.vault, ids[start : start + loading.IDS_AT_A_TIME], upto)
+            rows = self._facets.rows_of_docs(block.docs)
+            self._facets.replace(rows[rows >= 0], _part(block, rows >= 0))
 
     async def _renew(self, db: Database, ids: Sequence[str], put: AbstractSet[str], upto: int) -> bool:
         """Read some memories anew: what is gone goes, what is new or changed is taken in.

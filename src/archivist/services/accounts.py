@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from archivist.domain import secrets
+from archivist.domain import dates, secrets
 from archivist.domain import users as rules
 from archivist.domain.access import LOCAL_OWNER, Principal, require_administrator, require_person
 from archivist.domain.audit import Entry, entry
@@ -257,6 +257,20 @@ class Accounts:
             await control.apply([*await acts.written(control, act, "user"), users.rename(user.id, user.name)])
         except Conflict:
             raise _taken() from None
+        return user
+
+    async def set_zone(self, who: Principal, name: str, zone: str) -> User:
+        """Set where the days of somebody begin that are written without a time. Empty and UTC mean UTC.
+
+        Raises:
+            NotFound: nobody has that name.
+            InvalidArgument: this computer knows no such zone.
+        """
+        require_administrator(who)
+        control = await self.stores.control()
+        user = replace(await self._named(control, name), zone=dates.checked_zone(zone))
+        act = entry(who, self.new_id(), self.now(), "users zone", target=user.id, vault=CONTROL)
+        await control.apply([*await acts.written(control, act, "user"), users.set_zone(user.id, user.zone)])
         return user
 
     async def list(self, who: Principal) -> Sequence[User]:

@@ -1,16 +1,22 @@
 """How a vault stands: what it holds, what this connection may do there, and what is under way."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from archivist.domain.access import Principal
 from archivist.domain.changes import Head
+from archivist.domain.errors import Unavailable
 from archivist.domain.ids import VaultId
 from archivist.domain.operations import permit
+from archivist.domain.reflections import Debt
 from archivist.embedders.embedder import Embedder
-from archivist.storage import heads, pending, vaults
+from archivist.mirror.mirror import Lag, Mirror
+from archivist.services.owing import Owing
+from archivist.services.reflection import owed
+from archivist.storage import batches, heads, pending, vaults
 from archivist.storage import memories as stored
 from archivist.storage.database import Database
 from archivist.storage.memories import Tally
@@ -19,7 +25,10 @@ from archivist.storage.stores import Stores
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """Counts are exact. `pending`: memories that wait for their vectors. `erasing`: deleted bytes are not gone yet."""
+    """Counts are exact. `pending`: memories that wait for their vectors. `erasing`: deleted bytes are not gone yet.
+
+    reflection: what waits to be reflected on; None if that could not be read.
+    """
 
     vault_ref: str
     vault_kind: str
@@ -35,7 +44,8 @@ class Status:
     embedder_reason: str
     pending: int
     erasing: bool
-    mirror: str = "disabled"
+    reflection: Debt | None = None
+    mirror: Lag
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +64,9 @@ class Statuses:
 
     stores: Stores
     embedder: Embedder
+    now: Callable[[], datetime]
+    mirror: Mirror
+    owing: Owing
     _counted: dict[VaultId, _Counted] = field(default_factory=dict)
 
     async def of(self, who: Principal, operation: str = "memory_status") -> Status:
@@ -64,7 +77,7 @@ class Statuses:
         counted = self._counted.get(who.vault)
         if counted is None or counted.head != standing.head:
             counted = self._counted[who.vault] = await self._count(db, who.vault, standing.head)
-        tally = counted.tally
+        tally, mirror = counted.tally, await self.mirror.lag(who.vault)
         return Status(
             vault_ref=reference(standing.secret, who),
             vault_kind=counted.kind,
@@ -79,13 +92,20 @@ class Statuses:
             embedder=self.embedder.state,
             embedder_reason=self.embedder.reason,
             pending=counted.pending,
-            erasing=standing.erasing > 0,
+            erasing=standing.erasing > 0 or mirror.erasing,
+            mirror=mirror,
+            reflection=await self._debt(db, who.vault),
         )
 
     async def _count(self, db: Database, vault: VaultId, head: Head) -> _Counted:
         found = await vaults.find(await self.stores.control(), vault)
         kind = found.kind if found else "removed"
         return _Counted(head, await stored.tally(db, vault), await pending.count(db, vault), kind)
+
+    async def _debt(self, db: Database, vault: VaultId) -> Debt | None:
+        with suppress(Unavailable):  # the rest of the state is worth telling without it
+            return owed(await self.owing.of(db, vault), await batches.glance(db, vault, self.now()))
+        return None
 
 
 def reference(secret: bytes, who: Principal) -> str:

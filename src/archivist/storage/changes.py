@@ -1,7 +1,8 @@
 """The change log. `seq` is raised in the batch that it counts, so its order is the order of commits."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -10,7 +11,7 @@ from archivist.domain.ids import VaultId
 from archivist.domain.times import micros, moment
 from archivist.storage import heads
 from archivist.storage.database import Database, Row, Write
-from archivist.storage.schema import changes
+from archivist.storage.schema import changes, memories
 from archivist.storage.schema import heads as heads_table
 
 _COLUMNS = ("vault", "seq", "epoch", "kind", "id", "version", "op", "at")
@@ -27,6 +28,16 @@ _APPEND = sa.insert(changes).from_select(
         sa.bindparam("new_at", type_=sa.BigInteger),
     ).where(heads_table.c.vault == sa.bindparam("of_vault", type_=sa.String)),
 )
+_DOCUMENT = memories.c.doc + 0  # of a plain column SQLite would take the order from an index, and walk the vault
+_LAST = sa.select(sa.func.max(changes.c.seq)).where(changes.c.vault == sa.bindparam("of_vault", type_=sa.String))
+_FOLLOW = (
+    sa.update(heads_table)
+    .where(
+        heads_table.c.vault == sa.bindparam("of_vault", type_=sa.String),
+        heads_table.c.epoch == sa.bindparam("of_epoch", type_=sa.BigInteger),
+    )
+    .values(seq=_LAST.scalar_subquery())
+)
 _SINCE = (
     sa.select(changes)
     .where(
@@ -42,6 +53,31 @@ def append(vault: VaultId, epoch: int, *, kind: Kind, id: str, version: int, op:
     """The next entry of the log; conflicts if the vault has another epoch by now."""
     row = {"new_kind": kind, "new_id": id, "new_version": version, "new_op": op, "new_at": micros(at)}
     return [heads.raise_seq(vault, epoch), Write(_APPEND, must_change=True, rows=({"of_vault": vault, **row},))]
+
+
+def append_each(vault: VaultId, epoch: int, entries: sa.Insert, given: Mapping[str, Any]) -> list[Write]:
+    """All that `entries_of` makes; conflicts if the vault has another epoch by now."""
+    follow = Write(_FOLLOW, must_change=True, rows=({"of_vault": vault, "of_epoch": epoch},))
+    return [Write(entries, rows=({"of_vault": vault, **given},)), follow]
+
+
+def entries_of(op: Op, *which: "sa.ColumnElement[bool]") -> sa.Insert:
+    """An entry for each memory that `which` names, of its vault too, in the order of documents. To be bound: new_at."""
+    selected = (
+        sa.select(
+            memories.c.vault,
+            heads_table.c.seq + sa.func.row_number().over(order_by=_DOCUMENT),
+            heads_table.c.epoch,
+            sa.literal("memory"),
+            memories.c.id,
+            memories.c.version,
+            sa.literal(op),
+            sa.bindparam("new_at", type_=sa.BigInteger),
+        )
+        .select_from(memories.join(heads_table, heads_table.c.vault == memories.c.vault))
+        .where(heads_table.c.vault == sa.bindparam("of_vault", type_=sa.String), *which)
+    )
+    return sa.insert(changes).from_select(_COLUMNS, selected)
 
 
 async def since(db: Database, vault: VaultId, seq: int, limit: int) -> Sequence[Change]:

@@ -16,6 +16,11 @@ _READ = sa.select(heads).where(_MINE).execution_options(**AT_ONCE)
 _MAKE = sa.insert(heads)
 _RAISE = sa.update(heads).where(_MINE, _EPOCH).values(seq=heads.c.seq + 1)
 _RAISE_FROM = _RAISE.where(heads.c.seq == sa.bindparam("seen", type_=sa.BigInteger))
+_FOLLOW = (
+    sa.update(heads)
+    .where(_MINE, _EPOCH, heads.c.seq == sa.bindparam("seen", type_=sa.BigInteger))
+    .values({name: sa.bindparam(f"new_{name}") for name in ("epoch", "seq", "space")})
+)
 _EDIT = sa.update(heads).where(_MINE)
 _ERASING = _EDIT.values(erasing=heads.c.seq)
 _ERASED = _EDIT.where(heads.c.erasing <= sa.bindparam("upto", type_=sa.BigInteger)).values(erasing=0)
@@ -56,6 +61,19 @@ def raise_seq(vault: VaultId, epoch: int) -> Write:
 def raise_seq_from(vault: VaultId, head: Head) -> Write:
     """Count one commit; conflicts if anything was committed since `head` was read, so what was read still holds."""
     return Write(_RAISE_FROM, must_change=True, rows=({"of_vault": vault, "of_epoch": head.epoch, "seen": head.seq},))
+
+
+def follow(vault: VaultId, head: Head, to: Head, space: str) -> Write:
+    """A copy of the vault moves from `head` to `to`; conflicts if somebody else moved it meanwhile."""
+    new = {"new_epoch": to.epoch, "new_seq": to.seq, "new_space": space}
+    return Write(
+        _FOLLOW, must_change=True, rows=({"of_vault": vault, "of_epoch": head.epoch, "seen": head.seq, **new},)
+    )
+
+
+def set_secret(vault: VaultId, secret: bytes) -> Write:
+    """A copy takes over the key of what it is a copy of."""
+    return Write(_EDIT, must_change=True, rows=({"of_vault": vault, "secret": secret},))
 
 
 def set_space(vault: VaultId, space: str) -> Write:

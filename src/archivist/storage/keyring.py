@@ -69,6 +69,7 @@ class Keyring:
         """
         fernet = self._current().fernet
         try:
+            _require_canonical(_padded(sealed))
             if life is None:
                 text = fernet.decrypt(_padded(sealed))
             else:
@@ -147,12 +148,7 @@ class Keyring:
 
     def _write(self, keys: list[str], *, first: bool = False) -> None:
         """Whole or not at all, and readable by nobody else from the start. The first one there is stays."""
-        fresh = self._path.with_name(f"{self._path.name}.{secrets.token_hex(4)}.new")
-        handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, MODE)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump({"keys": keys}, file)
-            file.flush()
-            os.fsync(file.fileno())
+        fresh = _beside(self._path, json.dumps({"keys": keys}).encode())
         if first:
             with suppress(FileExistsError):
                 os.link(fresh, self._path)
@@ -164,6 +160,28 @@ class Keyring:
 
     def _seconds(self) -> int:
         return int(self._now().timestamp())
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """Make `target` hold what `source` holds, whole or not at all; nothing happens while there is no `source`."""
+    try:
+        held = source.read_bytes()
+    except FileNotFoundError:
+        return
+    if not target.exists() or target.read_bytes() != held:
+        _beside(target, held).replace(target)
+        _sync(target.parent)
+
+
+def _beside(path: Path, content: bytes) -> Path:
+    """A new file beside `path`, on disk, and readable by nobody else from the start."""
+    fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}.new")
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, MODE)
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    return fresh
 
 
 def _sync(folder: Path) -> None:
@@ -183,6 +201,12 @@ def _unpadded(token: bytes) -> str:
 
 def _padded(sealed: str) -> bytes:
     return f"{sealed}{'=' * (-len(sealed) % 4)}".encode()
+
+
+def _require_canonical(padded: bytes) -> None:
+    """Raises ValueError for another spelling of the same bytes, which base64 has: what was changed is not ours."""
+    if base64.urlsafe_b64encode(base64.urlsafe_b64decode(padded)) != padded:
+        raise ValueError
 
 
 def _new_key() -> str:

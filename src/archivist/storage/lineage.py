@@ -2,23 +2,28 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 
 from archivist.domain.ids import MemoryId, VaultId
-from archivist.storage.database import Database, Write
+from archivist.domain.times import moment
+from archivist.storage import memories as stored
+from archivist.storage.database import Database, Row, Write
 from archivist.storage.rows import chunks
-from archivist.storage.schema import lineage
+from archivist.storage.schema import NO_ID, lineage, memories
 
 _MINE = lineage.c.vault == sa.bindparam("of_vault", type_=sa.String)
 _INSERT = sa.insert(lineage)
-_DROP = sa.delete(lineage).where(_MINE, lineage.c.parent == sa.bindparam("of_parent", type_=sa.String))
-_CLEAR = sa.delete(lineage).where(_MINE)
 _WANTED: sa.BindParameter[Any] = sa.bindparam("wanted", expanding=True)
-_ORDER = (lineage.c.parent, lineage.c.child)
-_SOURCES = sa.select(lineage).where(_MINE, lineage.c.parent.in_(_WANTED)).order_by(*_ORDER)
-_BUILT = sa.select(lineage).where(_MINE, lineage.c.child.in_(_WANTED)).order_by(*_ORDER)
+_SOURCES = sa.select(lineage).where(_MINE, lineage.c.parent.in_(_WANTED))
+_BUILT = sa.select(lineage).where(_MINE, lineage.c.child.in_(_WANTED))
+_STATES = sa.select(memories.c.id, memories.c.version, memories.c.event, memories.c.tokens).where(
+    memories.c.vault == sa.bindparam("of_vault", type_=sa.String),
+    memories.c.going == NO_ID,
+    memories.c.id.in_(_WANTED),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +36,37 @@ class Link:
     batch: str
 
 
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Something that is here and that a reflection was built from. edited: on another text. tokens: of its text."""
+
+    id: MemoryId
+    event: datetime
+    tokens: int
+    edited: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What became of all that one reflection was built from. here: oldest first by event time, ties by id."""
+
+    total: int
+    here: Sequence[Source]
+
+
 def insert(vault: VaultId, parent: MemoryId, child: MemoryId, child_version: int, batch: str) -> Write:
     row = {"vault": vault, "parent": parent, "child": child, "child_version": child_version, "batch": batch}
     return Write(_INSERT, rows=(row,))
 
 
-def drop_parents(vault: VaultId, parents: Sequence[MemoryId]) -> Write:
-    """Forget what these were built from; links from others to them stay. `parents` is not empty."""
-    return Write(_DROP, rows=[{"of_vault": vault, "of_parent": parent} for parent in parents])
-
-
-def clear(vault: VaultId) -> Write:
-    return Write(_CLEAR, rows=({"of_vault": vault},))
+def insert_all(vault: VaultId, links: Sequence[Link]) -> Write:
+    """`links` is not empty."""
+    rows = [
+        {"vault": vault, "parent": one.parent, "child": one.child, "child_version": one.child_version,
+         "batch": one.batch}
+        for one in links
+    ]  # fmt: skip
+    return Write(_INSERT, rows=rows)
 
 
 async def sources(db: Database, vault: VaultId, parents: Sequence[MemoryId]) -> Mapping[MemoryId, Sequence[Link]]:
@@ -58,11 +82,58 @@ async def built_on(db: Database, vault: VaultId, children: Sequence[MemoryId]) -
     return await _links(db, vault, _BUILT, children)
 
 
+async def standing(db: Database, vault: VaultId, parent: MemoryId) -> Standing:
+    links = (await sources(db, vault, [parent])).get(parent, [])
+    rows = await _states(db, vault, [link.child for link in links])
+    here = [
+        Source(link.child, moment(row["event"]), row["tokens"], row["version"] != link.child_version)
+        for link in links
+        if (row := rows.get(link.child))
+    ]
+    return Standing(len(links), sorted(here, key=lambda source: (source.event, source.id)))
+
+
+async def reflections_on(db: Database, vault: VaultId, child: MemoryId) -> Sequence[MemoryId]:
+    """The reflections that are here and were built from `child` itself, oldest first by event time, ties by id."""
+    parents = [link.parent for link in await built_on(db, vault, [child])]
+    rows = await _states(db, vault, parents)
+    return sorted(rows, key=lambda id: (rows[id]["event"], id))
+
+
+async def resting_on(db: Database, vault: VaultId, ids: Sequence[MemoryId]) -> Sequence[MemoryId]:
+    """All that was built on these memories, directly or through others, nearest first; deleted ones are walked through.
+
+    None of `ids` is among them.
+    """
+    seen, step = dict.fromkeys(ids), list(ids)
+    while step:
+        links = await built_on(db, vault, step)
+        step = [parent for parent in dict.fromkeys(link.parent for link in links) if parent not in seen]
+        seen |= dict.fromkeys(step)
+    return list(seen)[len(dict.fromkeys(ids)) :]
+
+
+async def kept_reflections(db: Database, vault: VaultId, ids: Sequence[MemoryId]) -> Sequence[MemoryId]:
+    """The reflections that stay when `ids` go, and may still tell of them: nearest first."""
+    built = await resting_on(db, vault, ids)
+    here = await stored.existing(db, vault, built)
+    return [id for id in built if id in here]
+
+
+async def _states(db: Database, vault: VaultId, ids: Sequence[MemoryId]) -> dict[MemoryId, Row]:
+    found: dict[MemoryId, Row] = {}
+    for chunk in chunks(ids):
+        rows = await db.read(_STATES, {"of_vault": vault, "wanted": chunk})
+        found |= {MemoryId(row["id"]): row for row in rows}
+    return found
+
+
 async def _links(
     db: Database, vault: VaultId, query: "sa.Select[tuple[str, str, str, int, str]]", wanted: Sequence[MemoryId]
 ) -> list[Link]:
+    """By parent, then by child. Sorted here: SQLite would walk the whole vault in that order instead of looking up."""
     links: list[Link] = []
     for chunk in chunks(wanted):
         for row in await db.read(query, {"of_vault": vault, "wanted": chunk}):
             links.append(Link(MemoryId(row["parent"]), MemoryId(row["child"]), row["child_version"], row["batch"]))
-    return links
+    return sorted(links, key=lambda link: (link.parent, link.child))

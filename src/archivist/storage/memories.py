@@ -8,52 +8,74 @@ from typing import Any
 import sqlalchemy as sa
 
 from archivist.domain.dates import Bound
+from archivist.domain.errors import Damaged
 from archivist.domain.ids import MemoryId, VaultId
+from archivist.domain.leases import Batch
 from archivist.domain.memories import TIERS, Memory
 from archivist.domain.queries import Filters
 from archivist.domain.times import micros, moment
+from archivist.storage import changes
 from archivist.storage.database import AT_ONCE, Database, Row, Write
 from archivist.storage.rows import COLUMNS, chunks, memory_of, row_of
-from archivist.storage.schema import heads, memories, tags
+from archivist.storage.schema import NO_ID, heads, memories, tags
 
 _MINE = memories.c.vault == sa.bindparam("of_vault", type_=sa.String)
-_THIS = (_MINE, memories.c.id == sa.bindparam("of_id", type_=sa.String))
+_HERE = (_MINE, memories.c.going == NO_ID)  # what an erasure is taking away is read by nobody
 _WANTED: sa.BindParameter[Any] = sa.bindparam("wanted", expanding=True)
 _MOST = sa.bindparam("most", type_=sa.BigInteger)
 _SEQ = sa.select(heads.c.seq).where(heads.c.vault == sa.bindparam("of_vault", type_=sa.String)).scalar_subquery()
 _INSERT = sa.insert(memories).values(doc=_SEQ)
 _INSERT_TAGS = sa.insert(tags)
-_DELETE = sa.delete(memories).where(*_THIS)
-_DELETE_TAGS = sa.delete(tags).where(
-    tags.c.vault == sa.bindparam("of_vault", type_=sa.String),
-    tags.c.memory == sa.bindparam("of_id", type_=sa.String),
+_CONSOLIDATE = (
+    sa.update(memories)
+    .where(*_HERE, memories.c.id == sa.bindparam("of_id", type_=sa.String))
+    .where(memories.c.batch == NO_ID, memories.c.archived == 0)
+    .values(batch=sa.bindparam("new_batch"))
 )
-_CLEAR = sa.delete(memories).where(_MINE)
-_CLEAR_TAGS = sa.delete(tags).where(tags.c.vault == sa.bindparam("of_vault", type_=sa.String))
+_BUILT_ON = (
+    _MINE,
+    memories.c.tier == sa.bindparam("of_tier", type_=sa.BigInteger),
+    memories.c.archived == 0,
+    memories.c.batch == sa.bindparam("of_batch", type_=sa.String),
+)
+_ALL_BUILT_ON = (
+    sa.update(heads)
+    .where(heads.c.vault == sa.bindparam("of_vault", type_=sa.String))
+    .where(
+        sa.select(sa.func.count()).select_from(memories).where(*_BUILT_ON).scalar_subquery()
+        == sa.bindparam("wanted_count", type_=sa.BigInteger)
+    )
+    .values(leasing=heads.c.leasing)
+)
+_MARKS = changes.entries_of("mark", *_BUILT_ON)
+_LOOKS = 2
+"""How often a row is read again before it counts as damaged."""
+
 SELECT = sa.select(*(memories.c[name] for name in COLUMNS))
 """All that `with_tags` needs."""
 
-_MANY = SELECT.where(_MINE, memories.c.id.in_(_WANTED))
-_BY_REPEAT = SELECT.where(_MINE, memories.c.repeat_of == sa.bindparam("of_digest", type_=sa.String)).execution_options(
+_MANY = SELECT.where(*_HERE, memories.c.id.in_(_WANTED))
+_BY_REPEAT = SELECT.where(*_HERE, memories.c.repeat_of == sa.bindparam("of_digest", type_=sa.String)).execution_options(
     **AT_ONCE
 )
 _RECENT = (
-    SELECT.where(_MINE, memories.c.archived == 0).order_by(memories.c.created.desc(), memories.c.id.desc()).limit(_MOST)
+    SELECT.where(*_HERE, memories.c.archived == 0)
+    .order_by(memories.c.created.desc(), memories.c.id.desc())
+    .limit(_MOST)
 )
-_FIRST_PAGE = SELECT.where(_MINE).order_by(memories.c.id).limit(_MOST)
-_PAGE = SELECT.where(_MINE, memories.c.id > sa.bindparam("after", type_=sa.String)).order_by(memories.c.id).limit(_MOST)
-_EXISTING = sa.select(memories.c.id).where(_MINE, memories.c.id.in_(_WANTED))
-_REPEATS = sa.select(memories.c.repeat_of).where(_MINE, memories.c.repeat_of.in_(_WANTED))
+_FIRST_PAGE = SELECT.where(*_HERE).order_by(memories.c.id).limit(_MOST)
+_PAGE = (
+    SELECT.where(*_HERE, memories.c.id > sa.bindparam("after", type_=sa.String)).order_by(memories.c.id).limit(_MOST)
+)
+_EXISTING = sa.select(memories.c.id).where(*_HERE, memories.c.id.in_(_WANTED))
+_REPEATS = sa.select(memories.c.repeat_of).where(*_HERE, memories.c.repeat_of.in_(_WANTED))
 _TAGS = (
     sa.select(tags.c.memory, tags.c.tag)
     .where(tags.c.vault == sa.bindparam("of_vault", type_=sa.String), tags.c.memory.in_(_WANTED))
     .order_by(tags.c.memory, tags.c.position)
     .execution_options(**AT_ONCE)
 )
-_UPTO = sa.select(sa.func.count().label("items")).where(
-    _MINE, memories.c.doc <= sa.bindparam("upto", type_=sa.BigInteger)
-)
-_EVENTS = sa.select(memories.c.event).where(_MINE)
+_EVENTS = sa.select(memories.c.event).where(*_HERE)
 _TALLY = (
     sa.select(
         memories.c.tier,
@@ -63,12 +85,12 @@ _TALLY = (
         _EVENTS.order_by(memories.c.event).limit(1).scalar_subquery().label("oldest"),
         _EVENTS.order_by(memories.c.event.desc()).limit(1).scalar_subquery().label("newest"),
     )
-    .where(_MINE)
+    .where(*_HERE)
     .group_by(memories.c.tier, memories.c.archived)
 )
 _DEBT = (
     sa.select(memories.c.tier, sa.func.count().label("items"), sa.func.sum(memories.c.tokens).label("tokens"))
-    .where(_MINE, memories.c.archived == 0, memories.c.batch == "")
+    .where(*_HERE, memories.c.archived == 0, memories.c.batch == NO_ID)
     .group_by(memories.c.tier)
 )
 
@@ -110,35 +132,39 @@ def insert(memory: Memory, terms: str) -> list[Write]:
     return writes
 
 
-def delete(vault: VaultId, ids: Sequence[MemoryId]) -> list[Write]:
-    """Remove rows and tags; conflicts if one is gone already. `ids` is not empty."""
-    rows = [{"of_vault": vault, "of_id": id} for id in ids]
-    return [Write(_DELETE_TAGS, rows=rows), *(Write(_DELETE, must_change=True, rows=(row,)) for row in rows)]
+def consolidate(vault: VaultId, ids: Sequence[MemoryId], batch: Batch, epoch: int, now: datetime) -> list[Write]:
+    """`batch` was built from these, with an entry of the log for each; `ids` is not empty.
 
-
-def clear(vault: VaultId) -> list[Write]:
-    """Remove every memory of the vault and its tags."""
-    rows = ({"of_vault": vault},)
-    return [Write(_CLEAR_TAGS, rows=rows), Write(_CLEAR, rows=rows)]
+    Conflicts if one of them is gone, archived or consolidated by now, or if the vault has another epoch.
+    """
+    rows = [{"of_vault": vault, "new_batch": batch.id, "of_id": id} for id in ids]
+    built_on = {"of_vault": vault, "of_batch": batch.id, "of_tier": batch.source_tier}
+    return [
+        Write(_CONSOLIDATE, rows=rows),
+        Write(_ALL_BUILT_ON, must_change=True, rows=({**built_on, "wanted_count": len(ids)},)),
+        *changes.append_each(vault, epoch, _MARKS, {**built_on, "new_at": micros(now)}),
+    ]
 
 
 async def find(db: Database, vault: VaultId, id: MemoryId) -> Memory | None:
     return (await find_many(db, vault, [id])).get(id)
 
 
-async def find_many(db: Database, vault: VaultId, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Memory]:
-    """Those of `ids` that this vault has, in the order asked for."""
+async def find_many(
+    db: Database, vault: VaultId, ids: Sequence[MemoryId], damaged: list[MemoryId] | None = None
+) -> Mapping[MemoryId, Memory]:
+    """Those of `ids` that this vault has, in the order asked for. damaged: as `with_tags` takes it."""
     found: dict[MemoryId, Memory] = {}
     for chunk in chunks(ids):
         rows = await db.read(_MANY, {"of_vault": vault, "wanted": chunk})
-        found |= {memory.id: memory for memory in await with_tags(db, vault, rows)}
+        found |= {memory.id: memory for memory in await with_tags(db, vault, rows, damaged)}
     return {id: found[id] for id in ids if id in found}
 
 
 async def by_repeat(db: Database, vault: VaultId, digest: str) -> Memory | None:
     """The memory with which an exact repeat of its text is answered."""
     rows = await db.read(_BY_REPEAT, {"of_vault": vault, "of_digest": digest})
-    return (await with_tags(db, vault, rows))[0] if rows else None
+    return next(iter(await with_tags(db, vault, rows)), None)  # it may go between the two reads
 
 
 async def recent(db: Database, vault: VaultId, limit: int) -> Sequence[Memory]:
@@ -170,14 +196,10 @@ async def window(  # noqa: PLR0917 - db and vault come before the six that say w
     A bound with a row that was seen already goes on behind that row. Of `filters` the times are not looked at.
     """
     order = (memories.c.event, memories.c.id) if oldest_first else (memories.c.event.desc(), memories.c.id.desc())
-    query = SELECT.where(memories.c.vault == vault, *_inside(first, last), *_passing(filters))
+    query = SELECT.where(
+        memories.c.vault == vault, memories.c.going == NO_ID, *_inside(first, last), *_passing(filters)
+    )
     return await with_tags(db, vault, await db.read(query.order_by(*order).limit(limit)))
-
-
-async def count_upto(db: Database, vault: VaultId, seq: int) -> int:
-    """How many memories that were stored up to the log's `seq` are here."""
-    rows = await db.read(_UPTO, {"of_vault": vault, "upto": seq})
-    return int(rows[0]["items"])
 
 
 async def tally(db: Database, vault: VaultId) -> Tally:
@@ -221,12 +243,33 @@ def _passing(filters: Filters) -> list[sa.ColumnElement[bool]]:
     return conditions
 
 
-async def with_tags(db: Database, vault: VaultId, rows: Sequence[Row]) -> list[Memory]:
-    """The memories of these rows, in their order."""
+async def with_tags(
+    db: Database, vault: VaultId, rows: Sequence[Row], damaged: list[MemoryId] | None = None
+) -> list[Memory]:
+    """The memories of these rows, in their order.
+
+    Raises:
+        Damaged: a row is not what was written; with `damaged`, those rows are left out and named there.
+    """
+    read = await _checked(db, vault, rows)
+    for _ in range(_LOOKS):  # a row and its tags are two reads: what changed in between is no damage
+        if not (odd := [id for id, memory in read.items() if memory is None]):
+            break
+        here = [row for chunk in chunks(odd) for row in await db.read(_MANY, {"of_vault": vault, "wanted": chunk})]
+        read = {**{id: memory for id, memory in read.items() if memory}, **await _checked(db, vault, here)}
+    if odd := [id for id, memory in read.items() if memory is None]:
+        if damaged is None:
+            raise Damaged(odd)
+        damaged += odd
+    return [memory for row in rows if (memory := read.get(MemoryId(row["id"])))]
+
+
+async def _checked(db: Database, vault: VaultId, rows: Sequence[Row]) -> dict[MemoryId, Memory | None]:
+    """The memories of these rows; None for those whose checksum is not that of what was read."""
     tagged: dict[str, list[str]] = {}
     for row in await _among(db, vault, _TAGS, [row["id"] for row in rows]):
         tagged.setdefault(row["memory"], []).append(row["tag"])
-    return [memory_of(row, tagged.get(row["id"], ())) for row in rows]
+    return {MemoryId(row["id"]): memory_of(row, tagged.get(row["id"], ())) for row in rows}
 
 
 async def _among(db: Database, vault: VaultId, query: "sa.Select[Any]", wanted: Sequence[str]) -> list[Row]:

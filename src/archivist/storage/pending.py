@@ -20,8 +20,7 @@ _OTHER_WANTED = sa.select(heads.c.vault, sa.bindparam("of_memory", type_=sa.Stri
     heads.c.space.not_in(("", sa.bindparam("of_space", type_=sa.String))),
 )
 _INSERT_UNLESS = sa.insert(pending).from_select(("vault", "memory"), _OTHER_WANTED)
-_DROP = sa.delete(pending).where(*_THIS)
-_REMOVE = _DROP.where(_WANTED.exists())
+_REMOVE = sa.delete(pending).where(*_THIS, _WANTED.exists())
 _CLEAR = sa.delete(pending).where(_MINE)
 _HAVE = sa.select(vectors.c.memory).where(
     vectors.c.vault == sa.bindparam("of_vault", type_=sa.String),
@@ -60,11 +59,6 @@ def insert_unless_wanted(vault: VaultId, memory: MemoryId, space: str) -> Write:
 def remove(vault: VaultId, memory: MemoryId, space: str) -> Write:
     """It waits no more; conflicts if it did not wait, or if the vault wants another space than `space` by now."""
     return Write(_REMOVE, must_change=True, rows=({"of_vault": vault, "of_memory": memory, "of_space": space},))
-
-
-def drop(vault: VaultId, memories: Sequence[MemoryId]) -> Write:
-    """Forget that they wait, if they do. `memories` is not empty."""
-    return Write(_DROP, rows=[{"of_vault": vault, "of_memory": memory} for memory in memories])
 
 
 def clear(vault: VaultId) -> Write:

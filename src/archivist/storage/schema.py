@@ -13,6 +13,10 @@ from sqlalchemy.dialects import mysql
 
 metadata = MetaData()
 
+NO_ID = "00000000-0000-0000-0000-000000000000"
+"""Stands where a row of text has no id yet. A row that grows is moved, and SQLite's secure_delete leaves a copy of it
+behind (seen with SQLite 3.53); an id in the place of another one is written over it."""
+
 Id = String(36)
 Name = String(400)
 LongText = Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb")
@@ -79,7 +83,9 @@ vaults = table(
     Column("created", BigInteger, nullable=False),
     Column("removed", BigInteger),
     Column("name_digest", String(64), nullable=False),  # of owner and folded name; unique while not removed
-    Column("approval", BigInteger, nullable=False, server_default="0"),  # 1: emptying it needs the owner's approval
+    Column(
+        "approval", BigInteger, nullable=False, server_default="0"
+    ),  # 1: an owner is asked before it is emptied, 2: on a page only
     Index("vaults_named", "name_digest", unique=True),
 )
 
@@ -116,7 +122,7 @@ memories = table(
     Column("updated", BigInteger, nullable=False),
     Column("event", BigInteger, nullable=False),
     Column("source_context", LongText, nullable=False),
-    Column("batch", Id, nullable=False),
+    Column("batch", Id, nullable=False),  # the reflection batch that was built on it; NO_ID if none was
     Column("archived", BigInteger, nullable=False),
     Column("favorite", BigInteger, nullable=False),
     Column("priority", BigInteger, nullable=False),
@@ -131,14 +137,15 @@ memories = table(
     Column("codename", String(32), nullable=False),
     Column("aliases", LongText, nullable=False),  # JSON lists of text
     Column("keywords", LongText, nullable=False),
-    Column("going", Id, nullable=False, server_default=""),  # the erasure that is taking it away: hidden from all reads
+    Column("going", Id, nullable=False, server_default=NO_ID),  # the erasure that is taking it away: hidden from reads
     Column("checksum", BigInteger),  # of all that is told of it; NULL in rows from before there was one
     Index("memories_doc", "vault", "doc", unique=True),
     Index("memories_repeat", "vault", "repeat_of", unique=True),
     Index("memories_event", "vault", "event", "id"),
     Index("memories_created", "vault", "created", "id"),
     # Counting, and finding the oldest that no reflection was built from, must not read texts.
-    Index("memories_counted", "vault", "going", "tier", "archived", "batch", "event", "id", "tokens"),
+    # `going` stands so late that nobody takes the index for a way to the rows that are shown.
+    Index("memories_counted", "vault", "tier", "archived", "batch", "event", "id", "going", "tokens"),
 )
 
 tags = table(

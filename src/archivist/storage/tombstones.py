@@ -5,6 +5,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
+from archivist.domain.erasures import Erasure
 from archivist.domain.ids import MemoryId, VaultId
 from archivist.domain.times import micros
 from archivist.storage.database import Database, Write
@@ -12,14 +13,17 @@ from archivist.storage.rows import chunks
 from archivist.storage.schema import memories, tombstones
 
 _MINE = tombstones.c.vault == sa.bindparam("of_vault", type_=sa.String)
-_GOING = sa.select(
-    memories.c.vault, memories.c.id, memories.c.digest, sa.bindparam("new_at", type_=sa.BigInteger)
-).where(memories.c.vault == sa.bindparam("of_vault", type_=sa.String))
-_COLUMNS = ("vault", "memory", "digest", "at")
-_BURY = sa.insert(tombstones).from_select(
-    _COLUMNS, _GOING.where(memories.c.id == sa.bindparam("of_memory", type_=sa.String))
+_GOING = (
+    memories.c.vault == sa.bindparam("of_vault", type_=sa.String),
+    memories.c.going == sa.bindparam("of_erasure", type_=sa.String),
 )
-_BURY_ALL = sa.insert(tombstones).from_select(_COLUMNS, _GOING)
+_BURY = sa.insert(tombstones).from_select(
+    ("vault", "memory", "digest", "at"),
+    sa.select(memories.c.vault, memories.c.id, memories.c.digest, sa.bindparam("new_at", type_=sa.BigInteger)).where(
+        *_GOING
+    ),
+)
+_DIG_UP = sa.delete(tombstones).where(_MINE, tombstones.c.memory.in_(sa.select(memories.c.id).where(*_GOING)))
 _IDS = sa.select(tombstones.c.memory.label("dead")).where(
     _MINE, tombstones.c.memory.in_(sa.bindparam("wanted", expanding=True))
 )
@@ -28,14 +32,14 @@ _DIGESTS = sa.select(tombstones.c.digest.label("dead")).where(
 )
 
 
-def bury(vault: VaultId, ids: Sequence[MemoryId], now: datetime) -> Write:
-    """Mark memories as deleted; goes before the write that deletes their rows. `ids` is not empty."""
-    return Write(_BURY, rows=[{"of_vault": vault, "of_memory": id, "new_at": micros(now)} for id in ids])
+def bury(erasure: Erasure, now: datetime) -> Write:
+    """Mark the memories that this erasure hides as deleted."""
+    return Write(_BURY, rows=({"of_vault": erasure.vault, "of_erasure": erasure.id, "new_at": micros(now)},))
 
 
-def bury_all(vault: VaultId, now: datetime) -> Write:
-    """Mark every memory of the vault as deleted; goes before the write that deletes the rows."""
-    return Write(_BURY_ALL, rows=({"of_vault": vault, "new_at": micros(now)},))
+def dig_up(erasure: Erasure) -> Write:
+    """The memories that this erasure hides are not to be deleted after all; goes before they are shown again."""
+    return Write(_DIG_UP, rows=({"of_vault": erasure.vault, "of_erasure": erasure.id},))
 
 
 async def among(db: Database, vault: VaultId, ids: Sequence[MemoryId], digests: Sequence[str]) -> frozenset[str]:

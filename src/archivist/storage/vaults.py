@@ -6,6 +6,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
+from archivist.domain.approvals import WANTED, Wanted
 from archivist.domain.ids import UserId, VaultId
 from archivist.domain.times import micros, moment
 from archivist.domain.vaults import Vault, folded
@@ -26,13 +27,20 @@ _OF_MEMBER = (
     .order_by(vaults.c.created, vaults.c.vault)
 )
 _REMOVE = sa.update(vaults).where(_MINE, _PRESENT)
+_SET_APPROVAL = sa.update(vaults).where(_MINE, _PRESENT)
 
 
 def insert(vault: Vault) -> Write:
     """Conflicts if its owner has a vault of that name, however it is spelt."""
     row = {"vault": vault.id, "name": vault.name, "kind": vault.kind, "owner": vault.owner}
     times = {"created": micros(vault.created), "removed": None if vault.removed is None else micros(vault.removed)}
-    return Write(_INSERT, rows=({**row, **times, "name_digest": _name_digest(vault.owner, vault.name)},))
+    more = {"name_digest": _name_digest(vault.owner, vault.name), "approval": WANTED.index(vault.approval)}
+    return Write(_INSERT, rows=({**row, **times, **more},))
+
+
+def set_approval(vault: VaultId, wanted: Wanted) -> Write:
+    """Conflicts if the vault is not there."""
+    return Write(_SET_APPROVAL, must_change=True, rows=({"of_vault": vault, "approval": WANTED.index(wanted)},))
 
 
 def remove(vault: VaultId, now: datetime) -> Write:
@@ -74,4 +82,5 @@ def _vault(row: Row) -> Vault:
         owner=UserId(row["owner"]),
         created=moment(row["created"]),
         removed=None if row["removed"] is None else moment(row["removed"]),
+        approval=WANTED[row["approval"]],
     )

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 _MINE = vectors.c.vault == sa.bindparam("of_vault", type_=sa.String)
 _INSERT = sa.insert(vectors)
 _DROP = sa.delete(vectors).where(_MINE, vectors.c.memory == sa.bindparam("of_memory", type_=sa.String))
-_CLEAR = sa.delete(vectors).where(_MINE)
 
 
 def insert(
@@ -35,7 +34,3 @@ def insert(
 def drop(vault: VaultId, memories: Sequence[MemoryId]) -> Write:
     """Remove all vectors of these memories, if they have any. `memories` is not empty."""
     return Write(_DROP, rows=[{"of_vault": vault, "of_memory": memory} for memory in memories])
-
-
-def clear(vault: VaultId) -> Write:
-    return Write(_CLEAR, rows=({"of_vault": vault},))

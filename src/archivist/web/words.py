@@ -89,6 +89,15 @@ ENDINGS: Mapping[str, str] = {
 ENDED = "It is over."
 """For an ending that this list does not know."""
 
+APPROVALS: Mapping[str, Named] = {
+    "off": Named("Do not ask", "An app that may delete can empty the vault by itself."),
+    "on": Named("Ask here, or in the app", "An app that can ask you does so. You trust it to pass on your answer."),
+    "page": Named("Ask here only", "You approve on a page of this server, signed in."),
+}
+"""Whether an owner is asked before a program empties a vault."""
+
+UNNAMED = "a program without a name"
+LOCAL = "the owner of this computer"
 NAMELESS_APP = "An app without a name"
 NOBODY = "nobody known"
 """Where an act has no person: a sign-in with a name that nobody has."""
@@ -141,6 +150,8 @@ MISTAKES: Mapping[str, str] = {
     "key_nothing": "Nothing is ticked, so no key was made. Tick what it may do.",
     "role": "Choose one of the roles in the list.",
     "last_owner": "A vault keeps at least one owner. Make somebody else an owner first.",
+    "word": "Type the word delete. Nothing was approved.",
+    "approval": "Choose one of the answers in the list.",
     "app": "Name an app by its address or its id.",
     "app_unknown": "No app of that address, host or id has asked to be connected here yet.",
 }

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from archivist.domain.clients import UNUSED
 from archivist.domain.ids import CONTROL
 from archivist.domain.sessions import DEVICE, TOTAL
-from archivist.storage import codes, tokens
+from archivist.storage import approvals, codes, tokens
 from archivist.storage.people import attempts, clients, links, sessions, transactions, users
 from archivist.storage.stores import Stores
 from archivist.workers.rounds import attempted
@@ -40,6 +40,7 @@ class Tidying:
             links.clear(now - KEPT),
             transactions.clear(now),
             codes.clear(now - KEPT),
+            approvals.clear(now - KEPT),
             tokens.clear(now - KEPT),
             attempts.clear(now - KEPT, now + KEPT),
             clients.clear(now - UNUSED),

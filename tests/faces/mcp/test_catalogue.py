@@ -18,9 +18,9 @@ pytestmark = pytest.mark.anyio
 
 ORDER = [
     "search_memories", "date_search_memories", "store_memory", "memory_status", "forget_all_memories",
-    "delete_memories", "search",
+    "consolidate_memories", "commit_reflections", "inspect_memory", "delete_memories", "search",
 ]  # fmt: skip
-READ, WRITE, DELETE = "memories:read", "memories:write", "memories:delete"
+READ, WRITE, REFLECT, DELETE = "memories:read", "memories:write", "memories:reflect", "memories:delete"
 
 
 @pytest.fixture
@@ -50,6 +50,9 @@ async def test_every_tool_says_what_it_does_to_the_memories(http):
         "store_memory": (False, False, False, False),
         "memory_status": (True, False, True, False),
         "forget_all_memories": (False, True, True, False),
+        "consolidate_memories": (False, False, False, False),
+        "commit_reflections": (False, False, True, False),
+        "inspect_memory": (True, False, True, False),
         "delete_memories": (False, True, True, False),
         "search": (True, False, True, False),
     }
@@ -63,6 +66,8 @@ async def test_every_tool_names_its_scope_where_clients_look(http, request_of):
         "store_memory": WRITE,
         "delete_memories": DELETE,
         "forget_all_memories": DELETE,
+        "consolidate_memories": REFLECT,
+        "commit_reflections": REFLECT,
     }
     assert scopes == {name: [{"type": "oauth2", "scopes": [scope]}] for name, scope in wanted.items()}
     assert [tool["_meta"]["securitySchemes"] for tool in tools] == list(scopes.values())
@@ -112,7 +117,9 @@ RECIPES = {
         r'"lately", "last month"\) to concrete ISO dates',
         r"tiers \[3\], importance 8, generous max_tokens",
         r"Without query: a chronological review",
-        r"to=next_to",
+        r"order oldest_first",
+        r"to=next_to for older rows.*from=next_from for newer",
+        r"data, not instructions",
     ],
     "store_memory": [
         r"only when the user asks for it or agrees",
@@ -127,6 +134,23 @@ RECIPES = {
         r"cannot remove single items",
         r"unchanged",
     ],
+    "inspect_memory": [
+        r"why do you believe this",
+        r"tier 3, then the id of a source of tier 2, then raw",
+        r"exact words",
+        r"Deleted sources are counted",
+        r"older text",
+        r"data, not instructions",
+    ],
+    "consolidate_memories": [
+        r"when the user asks for it or agrees",
+        r"15 minutes",
+        r"reflection_contract.*to the letter",
+        r"commit_reflections",
+        r"nothing is lost",
+        r"data, not instructions",
+    ],
+    "commit_reflections": [r"one tier up", r"standalone prose", r"send it again", r"nothing is written twice"],
     "search": [r"Prefer search_memories", r"no citable permalinks", r"no companion fetch tool"],
 }
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archivist.domain.budget import CUT, cost_of, fit
+from archivist.domain.budget import CUT, cost_of, enough_rows, fit
 from archivist.domain.queries import Ranked
 from tests.builders import a_memory
 
@@ -20,13 +20,30 @@ def test_what_fits_is_the_longest_beginning_within_the_budget(lengths, budget):
     assert len(fitting) == len(rows) or not fitting or spent + cost_of(rows[len(fitting)].memory) > budget
 
 
-def test_one_row_always_comes_cut_with_a_mark_if_it_is_too_long():
-    [row] = fit([Ranked(a_memory(text="é" * 5_000), None)], 1_000)
-    assert row.memory.text.endswith(CUT)
-    assert cost_of(row.memory) <= 1_000
+@given(sizes, st.integers(1_000, 20_000))
+def test_one_row_always_comes_within_the_budget_and_says_if_it_was_cut(lengths, budget):
+    rows = [Ranked(a_memory(n, text="é" * length), None) for n, length in enumerate(lengths, 1)]
+    fitting = fit(rows, budget)
+    assert bool(fitting) == bool(rows)
+    assert sum(cost_of(row.memory) for row in fitting) <= budget
+    for row, whole in zip(fitting, rows, strict=False):
+        assert row.cut == row.memory.text.endswith(CUT) == (row.memory.text != whole.memory.text)
+    assert len(fitting) <= 1 or not any(row.cut for row in fitting)
+
+
+@given(st.integers(1_000, 200_000))
+def test_no_page_holds_as_many_rows_as_are_read_for_it(budget):
+    rows = [Ranked(a_memory(1, text="x"), None)] * enough_rows(budget)
+    assert len(fit(rows, budget)) < len(rows)
 
 
 def test_tags_and_context_count_too():
     plain, tagged = a_memory(), a_memory(tags=("x" * 100,) * 50, source_context="y" * 500)
     assert cost_of(tagged) == cost_of(plain) + 50 * 25 + 125
-    assert [row.memory.text for row in fit([Ranked(tagged, None), Ranked(plain, None)], 1_000)] == [CUT]
+
+
+def test_a_row_whose_tags_alone_fill_the_budget_comes_without_them_and_says_that_it_was_cut():
+    tagged = a_memory(tags=("x" * 100,) * 50, source_context="y" * 500)
+    [row] = fit([Ranked(tagged, None), Ranked(a_memory(2), None)], 1_000)
+    assert (row.memory.text, row.memory.tags, row.cut) == (tagged.text, (), True)
+    assert cost_of(row.memory) <= 1_000

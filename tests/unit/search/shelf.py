@@ -12,7 +12,7 @@ from archivist.search.keyword.sqlite_fts5 import SqliteFts5
 from archivist.search.vault_index import VaultIndex
 from archivist.search.vector.quantised import Floats, quantised
 from archivist.storage.database import Database, Write
-from archivist.storage.schema import changes, heads, memories, vectors
+from archivist.storage.schema import NO_ID, changes, heads, memories, vectors
 from tests.builders import MINE, an_id
 
 SPACE = "space-1"
@@ -48,8 +48,12 @@ class Shelf:
     ) -> MemoryId:
         doc = self.seq + 1
         texts = {column.name: "" for column in memories.columns if column.nullable is False}
-        row = texts | NUMBERS | {"vault": self.vault, "id": an_id(number), "doc": doc, "digest": str(doc)} | columns
-        row |= {"text": text, "terms": " ".join(analyse(text)), "aliases": "[]", "keywords": "[]"}
+        row = texts | NUMBERS | {"vault": self.vault, "id": an_id(number), "doc": doc, "digest": str(doc)}
+        row |= (
+            {"going": NO_ID}
+            | columns
+            | {"text": text, "terms": " ".join(analyse(text)), "aliases": "[]", "keywords": "[]"}
+        )
         await self._commit(
             "put",
             an_id(number),
@@ -73,6 +77,11 @@ class Shelf:
             Write(sa.update(memories).where(*self._row(number)).values(changed), must_change=True),
             KEYWORDS.insert(self.vault, an_id(number)),
         )
+
+    async def mark(self, number: int, **columns: Any) -> None:
+        """The same words and vectors with other columns."""
+        changed = Write(sa.update(memories).where(*self._row(number)).values(columns), must_change=True)
+        await self._commit("mark", an_id(number), changed)
 
     async def embed(self, number: int, made: Floats, space: str = SPACE) -> None:
         old = Write(sa.delete(vectors).where(vectors.c.vault == self.vault, vectors.c.memory == an_id(number)))

@@ -7,6 +7,8 @@ from uuid import UUID
 import numpy as np
 import pytest
 
+from archivist.domain.dates import Bound
+from archivist.domain.ids import MemoryId
 from archivist.domain.queries import Filters
 from archivist.domain.times import micros
 from archivist.search.columns import Column
@@ -27,6 +29,11 @@ def a_block(n: int = N, start: int = 0) -> Block:
         archived=numbers % 10 == 9,
         events=micros(NOON) + numbers * 86_400_000_000,
     )
+
+
+def on_day(number: int, behind: int | None = None) -> Bound:
+    """The moment of memory `number`; with `behind`, next to the memory of that number at the same moment."""
+    return Bound(NOON + timedelta(days=number), None if behind is None else an_id(behind))
 
 
 @pytest.fixture
@@ -50,12 +57,13 @@ def found(facets: Facets, **narrowed: object) -> set[int]:
         ({"tiers": frozenset({1, 2, 3}), "archived": True}, lambda i: True),
         ({"importance": 7, "archived": True}, lambda i: i % 11 >= 7),
         ({"importance": 1, "archived": True}, lambda i: i % 11 >= 1),
-        ({"start": NOON + timedelta(days=5), "archived": True}, lambda i: i >= 5),
-        ({"end": NOON + timedelta(days=5), "archived": True}, lambda i: i < 5),
-        (
-            {"start": NOON + timedelta(days=5), "end": NOON + timedelta(days=9), "tiers": frozenset({3})},
-            lambda i: i in {5, 8},
-        ),
+        ({"start": on_day(5), "archived": True}, lambda i: i >= 5),
+        ({"end": on_day(5), "archived": True}, lambda i: i < 5),
+        ({"start": on_day(5), "end": on_day(9), "tiers": frozenset({3})}, lambda i: i in {5, 8}),
+        ({"start": on_day(5, behind=5), "archived": True}, lambda i: i > 5),
+        ({"start": on_day(5, behind=4), "archived": True}, lambda i: i >= 5),
+        ({"end": on_day(5, behind=5), "archived": True}, lambda i: i < 5),
+        ({"end": on_day(5, behind=6), "archived": True}, lambda i: i <= 5),
     ],
 )
 def test_a_filter_lets_exactly_the_right_memories_through(facets, narrowed, holds):
@@ -116,3 +124,15 @@ def test_a_column_keeps_what_was_appended_through_growth():
     column.keep(column.values > 0)
     assert list(column.values) == list(range(1, 500))
     assert column.nbytes == 499 * 8
+
+
+@pytest.mark.parametrize("halves_differ", ["high", "low"])
+def test_a_cursor_among_equal_times_parts_the_memories_by_their_ids(halves_differ):
+    names = [f"0000000{i}-0000-7000-8000-000000000000" if halves_differ == "high" else an_id(i) for i in range(6)]
+    block = replace(
+        a_block(6), ids=halves(names), events=np.full(6, micros(NOON)), archived=np.zeros(6, dtype=np.bool_)
+    )
+    facets = Facets()
+    facets.append(block)
+    assert found(facets, start=Bound(NOON, MemoryId(names[2]))) == {3, 4, 5}
+    assert found(facets, end=Bound(NOON, MemoryId(names[2]))) == {0, 1}

@@ -69,6 +69,36 @@ async def test_an_edited_memory_is_found_by_its_new_words_alone(shelf):
     assert await by_words(index, shelf, "peanuts") == []
 
 
+async def test_a_marked_memory_is_filtered_as_it_is_now_and_neither_words_nor_vectors_are_read_again(
+    shelf, monkeypatch
+):
+    index = an_index()
+    await shelf.put_many(SENTENCES)
+    await by_words(index, shelf, "peanuts")
+
+    def forbidden(*_: object) -> None:
+        raise AssertionError("read again")
+
+    monkeypatch.setattr(index._postings, "clear", forbidden)
+    monkeypatch.setattr(loading, "vectors_of", forbidden)
+    await shelf.mark(0, archived=1)
+    await shelf.mark(1, batch=an_id(99))
+    assert await by_words(index, shelf, "peanuts") == []
+    assert await by_words(index, shelf, "peanuts", filters=Filters(archived=True)) == [an_id(0)]
+    assert (await by_meaning(index, shelf, 1))[0] == an_id(1)
+
+
+async def test_a_memory_that_is_marked_and_gone_by_then_is_gone(shelf):
+    index = an_index()
+    await shelf.put_many(SENTENCES)
+    await by_words(index, shelf, "peanuts")
+    await shelf.mark(0, batch=an_id(99))
+    await shelf.delete(0)
+    await shelf.put(9, "Peanuts again.", direction(9))
+    await shelf.mark(9, batch=an_id(99))
+    assert await by_words(index, shelf, "peanuts") == [an_id(9)]
+
+
 async def test_vectors_that_come_later_are_used_from_then_on(shelf):
     index = an_index()
     await shelf.put(1, "waits for its vector")

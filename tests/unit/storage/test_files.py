@@ -14,6 +14,8 @@ from archivist.storage.sqlite.driver import driver, is_safe
 
 DDL = "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name NOT LIKE 'fts%' ORDER BY name"
 
+NEWEST = MIGRATIONS["control"][-1].number
+
 
 @pytest.fixture
 def path(tmp_path):
@@ -66,12 +68,13 @@ def test_a_prepared_file_is_durable_erasing_and_strict(path):
 
 def test_an_older_file_is_migrated_and_a_copy_kept(path):
     files.prepare(path, "control")
-    change(path, "INSERT INTO heads VALUES ('v', 1, 0, x'', '', 0)")
-    newer = (*MIGRATIONS["control"], Migration(3, lambda _dialect: ["ALTER TABLE heads ADD COLUMN more TEXT"]))
+    change(path, "INSERT INTO heads VALUES ('v', 1, 0, x'', '', 0, 0)")
+    newer = (*MIGRATIONS["control"], Migration(NEWEST + 1, lambda _dialect: ["ALTER TABLE heads ADD COLUMN more TEXT"]))
     files.prepare(path, "control", newer)
-    kept = path.with_name("x.db.before-3")
-    assert (rows(path, "SELECT vault, more FROM heads"), rows(path, "PRAGMA user_version")) == ([("v", None)], [(3,)])
-    assert (rows(kept, "SELECT vault FROM heads"), rows(kept, "PRAGMA user_version")) == ([("v",)], [(2,)])
+    kept = path.with_name(f"x.db.before-{NEWEST + 1}")
+    assert rows(path, "SELECT vault, more FROM heads") == [("v", None)]
+    assert rows(kept, "SELECT vault FROM heads") == [("v",)]
+    assert [rows(one, "PRAGMA user_version") for one in (path, kept)] == [[(NEWEST + 1,)], [(NEWEST,)]]
     assert kept.stat().st_mode & 0o777 == 0o600
 
 
@@ -82,10 +85,12 @@ def test_a_new_file_needs_no_copy(path):
 
 def test_a_migration_that_is_cut_off_leaves_the_old_state(path):
     files.prepare(path, "control")
-    half = Migration(3, lambda _dialect: ["ALTER TABLE heads ADD COLUMN more TEXT", "DROP TABLE keys", "nonsense"])
+    half = Migration(
+        NEWEST + 1, lambda _dialect: ["ALTER TABLE heads ADD COLUMN more TEXT", "DROP TABLE keys", "nonsense"]
+    )
     with pytest.raises(driver().OperationalError):
         files.prepare(path, "control", (*MIGRATIONS["control"], half))
-    assert rows(path, "PRAGMA user_version") == [(2,)]
+    assert rows(path, "PRAGMA user_version") == [(NEWEST,)]
     assert rows(path, "SELECT count(*) FROM keys") == [(0,)]
     assert "more" not in [row[1] for row in rows(path, "PRAGMA table_info(heads)")]
 

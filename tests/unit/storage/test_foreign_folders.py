@@ -44,7 +44,7 @@ async def test_vaults_without_their_control_file_are_not_passed_over(tmp_path, l
         path.unlink()
     if left == "an empty file":
         (tmp_path / "control.db").touch()
-    with pytest.raises(Refused, match="restore it from a backup"):
+    with pytest.raises(Refused, match="archivist repair"):
         await SqliteStores(tmp_path).control()
 
 

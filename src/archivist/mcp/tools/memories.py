@@ -7,13 +7,17 @@ from pydantic import Field
 from archivist.domain.limits import DELETE_IDS, SOURCE_CONTEXT_LENGTH, TAG_LENGTH, TAGS, TEXT_BYTES
 from archivist.domain.times import iso
 from archivist.mcp.arguments import Arguments, Schema
+from archivist.mcp.asking import Question
 from archivist.mcp.call import Call
 from archivist.mcp.tool import Outcome, Tool, output
+from archivist.mcp.tools.approving import approved
 
 _TEXT: Schema = {"type": "string"}
 _FLAG: Schema = {"type": "boolean"}
 _WHOLE: Schema = {"type": "integer"}
 _IDS: Schema = {"type": "array", "items": _TEXT}
+
+_KEPT = "The person did not agree, so nothing was deleted."
 
 
 class StoreArguments(Arguments):
@@ -61,19 +65,32 @@ async def _delete_memories(call: Call, given: DeleteArguments) -> Outcome:
         "deleted": len(done.deleted),
         "deleted_ids": list(done.deleted),
         "not_found_ids": list(done.not_found),
+        "reflections_kept": list(done.reflections_kept),
         "primary_cleared": done.primary_cleared,
         "mirror_cleared": done.mirror_cleared,
+        "mirror": "cleared" if done.mirror else "disabled",
         "state": done.state,
     })  # fmt: skip
 
 
-async def _forget_all_memories(call: Call, given: ForgetArguments) -> Outcome:
+async def _forget_all_memories(call: Call, given: ForgetArguments) -> Outcome | Question:
+    async def work() -> Outcome:
+        return await _forgotten(call, given)
+
+    found = await approved(call, given.model_dump(), work)
+    if found is None:
+        return Outcome({"deleted": False, "memories_deleted": 0, "message": _KEPT}, _KEPT)
+    return found
+
+
+async def _forgotten(call: Call, given: ForgetArguments) -> Outcome:
     done = await call.app.deletion.forget_all(call.who, given.confirmation)
     return Outcome({
         "deleted": True,
         "memories_deleted": done.memories,
         "primary_cleared": done.primary_cleared,
         "mirror_cleared": done.mirror_cleared,
+        "mirror": "cleared" if done.mirror else "disabled",
         "state": done.state,
         "message": "The vault is empty. This cannot be undone.",
     })  # fmt: skip
@@ -98,7 +115,12 @@ STORE_MEMORY = Tool(
     repeatable=False,
 )
 
-_DELETED = {"primary_cleared": _FLAG, "mirror_cleared": _FLAG, "state": {"enum": ["removed", "erased"]}}
+_DELETED = {
+    "primary_cleared": _FLAG,
+    "mirror_cleared": _FLAG,
+    "mirror": {"enum": ["cleared", "disabled"]},
+    "state": {"enum": ["removed", "erased"]},
+}
 
 FORGET_ALL_MEMORIES = Tool(
     name="forget_all_memories",
@@ -122,7 +144,10 @@ DELETE_MEMORIES = Tool(
         "Ids come from search results; a receipt is not an id. Reflections built on a deleted memory stay."
     ),
     arguments=DeleteArguments,
-    output=output({"deleted": _WHOLE, "deleted_ids": _IDS, "not_found_ids": _IDS} | _DELETED, "deleted_ids"),
+    output=output(
+        {"deleted": _WHOLE, "deleted_ids": _IDS, "not_found_ids": _IDS, "reflections_kept": _IDS} | _DELETED,
+        "deleted_ids",
+    ),
     run=_delete_memories,
     destroys=True,
 )

@@ -8,6 +8,7 @@ from archivist.domain.times import iso_or_none
 from archivist.mcp.arguments import Arguments, Schema
 from archivist.mcp.call import Call
 from archivist.mcp.tool import Outcome, Tool, output
+from archivist.mcp.tools.reflections import debt
 
 if TYPE_CHECKING:  # the services pull in the database and numpy; the catalogue answers before they are there
     from archivist.services.status import Status
@@ -39,8 +40,10 @@ def view(status: Status) -> dict[str, Any]:
         "newest": iso_or_none(status.newest),
         "grantedScopes": list(status.scopes),
         "search": {"state": status.embedder, "detail": status.embedder_reason, "pending": status.pending},
-        "mirror": status.mirror,
+        "mirror": status.mirror.state,
+        **({} if status.mirror.entries is None else {"mirror_lag": status.mirror.entries}),
         "erasing": status.erasing,
+        "reflection": debt(status.reflection),
     }
 
 
@@ -60,6 +63,7 @@ MEMORY_STATUS = Tool(
             "totalMemories": _WHOLE,
             "totalTokens": _WHOLE,
             "grantedScopes": {"type": "array", "items": _TEXT},
+            "reflection": {"type": "object"},
         },
         "connected",
         "vaultRef",

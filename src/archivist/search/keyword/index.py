@@ -6,6 +6,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from archivist.domain.erasures import Erasure
 from archivist.domain.ids import MemoryId, VaultId
 from archivist.storage.database import Database, Write
 
@@ -23,8 +24,16 @@ class KeywordIndex(Protocol):
         """Take the memory's entry out; comes before its row is changed or deleted."""
         ...
 
+    def forget_going(self, erasure: Erasure) -> Sequence[Write]:
+        """Take out the entries of the memories that an erasure hides; comes before their rows are deleted."""
+        ...
+
     def clear(self, vault: VaultId) -> Write:
         """Take all entries of the vault out."""
+        ...
+
+    async def holds(self, db: Database, vault: VaultId, documents: Sequence[int]) -> bool:
+        """Whether there is an entry of any of these documents."""
         ...
 
     async def counts(self, db: Database, vault: VaultId, terms: Sequence[str]) -> Mapping[str, int]:

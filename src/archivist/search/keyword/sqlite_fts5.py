@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import sqlalchemy as sa
 
+from archivist.domain.erasures import Erasure
 from archivist.domain.ids import MemoryId, VaultId
 from archivist.search.keyword.index import Docs
 from archivist.storage.database import Database, Write
@@ -22,7 +23,21 @@ _FORGET = sa.text(
     "INSERT INTO fts (fts, rowid, terms) SELECT 'delete', doc, terms FROM memories WHERE vault = :vault AND id = :id",
 )
 
+_FORGET_GOING = sa.text(
+    "INSERT INTO fts (fts, rowid, terms)"
+    " SELECT 'delete', doc, terms FROM memories WHERE vault = :vault AND going = :erasure",
+)
+
+# What was stored since a whole vault began to go, and what other deletions hide, which take it out themselves. Taking
+# out all but these one by one would take minutes.
+_INSERT_OTHERS = sa.text(
+    "INSERT INTO fts (rowid, terms) SELECT doc, terms FROM memories WHERE vault = :vault AND going != :erasure"
+)
+
 _CLEAR = sa.text("INSERT INTO fts (fts) VALUES ('delete-all')")
+
+# FTS5 keeps a row for every document, https://sqlite.org/fts5.html#the_columnsize_option
+_HOLDS = sa.text("SELECT id FROM fts_docsize WHERE id IN (SELECT value FROM json_each(:documents)) LIMIT 1")
 
 _COUNTS = sa.text("SELECT term, doc FROM fts_terms WHERE term IN (SELECT value FROM json_each(:terms))")
 
@@ -45,8 +60,17 @@ class SqliteFts5:
     def forget(self, vault: VaultId, memory: MemoryId) -> Write:
         return Write(_FORGET, rows=({"vault": vault, "id": memory},))
 
+    def forget_going(self, erasure: Erasure) -> Sequence[Write]:
+        named = {"vault": erasure.vault, "erasure": erasure.id}
+        if erasure.whole:
+            return [self.clear(erasure.vault), Write(_INSERT_OTHERS, rows=(named,))]
+        return [Write(_FORGET_GOING, rows=(named,))]
+
     def clear(self, vault: VaultId) -> Write:  # noqa: ARG002 - a file is a vault
         return Write(_CLEAR)
+
+    async def holds(self, db: Database, vault: VaultId, documents: Sequence[int]) -> bool:  # noqa: ARG002 - a file is a vault
+        return bool(await db.read(_HOLDS, {"documents": json.dumps(list(documents))}))
 
     async def counts(self, db: Database, vault: VaultId, terms: Sequence[str]) -> Mapping[str, int]:  # noqa: ARG002 - a file is a vault
         rows = await db.read(_COUNTS, {"terms": json.dumps(list(terms))})

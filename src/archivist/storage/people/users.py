@@ -72,6 +72,11 @@ def set_password(user: UserId, password: str) -> Write:
     return Write(_UPDATE, must_change=True, rows=({"of_id": user, "password": password},))
 
 
+def set_zone(user: UserId, zone: str) -> Write:
+    """An IANA name, or empty for UTC."""
+    return Write(_UPDATE, must_change=True, rows=({"of_id": user, "zone": zone},))
+
+
 def set_disabled(user: UserId, at: datetime | None) -> Write:
     return Write(_UPDATE, must_change=True, rows=({"of_id": user, "disabled": micros_or_none(at)},))
 

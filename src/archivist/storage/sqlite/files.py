@@ -34,9 +34,20 @@ def prepare(path: Path, kind: Kind, migrations: Sequence[Migration] | None = Non
     except driver().DatabaseError as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in (11, 26):
             raise Refused(
-                f"{path} is not a database, or is damaged; restore it from a backup, or move it away"
+                f"{path} is not a database, or is damaged; run `archivist repair`, or move it away"
             ) from error
         raise
+
+
+def open_existing(path: Path, kind: Kind) -> None:
+    """The same for a file that was made before: if it is empty now, what it held is lost.
+
+    Raises:
+        FileNotFoundError, Refused: as for `prepare`.
+    """
+    if path.stat().st_size == 0:
+        raise Refused(f"{path} is empty, so what it held is lost; run `archivist repair`")
+    prepare(path, kind)
 
 
 def _version(path: Path, kind: Kind) -> tuple[int, bool]:

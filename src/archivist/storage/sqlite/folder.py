@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+import secrets
 import stat
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,7 +14,7 @@ from archivist.storage.sqlite import connections
 # File systems on which locks or shared memory do not hold between programs: a shared log gets corrupted there.
 NETWORK = ("nfs", "cifs", "smb", "9p", "virtiofs", "fuse", "afs", "ceph", "glusterfs", "lustre", "ncpfs", "vboxsf")
 _OCTAL = re.compile(r"\\([0-7]{3})")  # how mountinfo writes blanks
-_OURS = frozenset({"archivist.toml", "models", "vaults", "lost+found"})
+_OURS = frozenset({"archivist.toml", "mirror", "models", "vaults", "lost+found"})
 """What may lie in a data folder before its first start; the last one on a disk of its own."""
 _PROBE = ".probe-"
 _MOUNTS = Path("/proc/self/mountinfo")
@@ -82,7 +83,7 @@ def _require_local(folder: Path, mounts: Iterable[str] | None) -> None:
 
 def _require_writable(folder: Path) -> None:
     """Really write a page and wait for the disk: permissions alone tell neither a full disk nor a read-only one."""
-    probe = folder / f"{_PROBE}{os.getpid()}"
+    probe = folder / f"{_PROBE}{secrets.token_hex(8)}"
     try:
         connections.make_private(probe)
         try:

@@ -38,11 +38,11 @@ def _inspect(path: Path, statement: str, expected: str | None = None) -> None:
         raise _seen(error) from error
     if mark not in MARKS.values() or (expected is not None and found != expected):
         log.error("a data file is damaged", file=path.name)  # its name is a vault's id, which callers need not know
-        raise Unavailable("a data file is damaged; restore it from a backup")
+        raise Unavailable("a data file is damaged; stop the server and run `archivist repair`")
 
 
 def _seen(error: Exception) -> BaseException:
     translation = translated(error)
     if isinstance(translation, Unavailable):
         return translation
-    return Unavailable("a data file is damaged; restore it from a backup")
+    return Unavailable("a data file is damaged; stop the server and run `archivist repair`")

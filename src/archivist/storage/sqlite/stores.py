@@ -96,7 +96,7 @@ class SqliteStores:
 
     async def _prepared(self, path: Path, kind: Kind) -> SqliteDatabase:
         try:
-            await asyncio.to_thread(files.prepare, path, kind)
+            await asyncio.to_thread(files.open_existing, path, kind)
         except FileNotFoundError as error:
             raise NotFound("no such vault") from error
         except Refused as error:
@@ -134,7 +134,7 @@ def _prepare(data: Path) -> None:
     folder.prepare(data)
     path = data / "control.db"
     if not (path.exists() and path.stat().st_size) and any((data / "vaults").glob("*.db")):
-        raise Refused(f"{path} is missing or empty, so nobody knows the vaults beside it; restore it from a backup")
+        raise Refused(f"{path} is missing or empty, so nobody knows the vaults beside it; run `archivist repair`")
     _create(path, "control")
     connection = connections.writer(path)
     try:

@@ -15,7 +15,7 @@ from archivist.web.pages import vaults
 
 
 async def rows(visit: Visit) -> Mapping[str, Any]:
-    """The vault, its members, and the open invitations that the person who looks may withdraw."""
+    """The vault, its members, and the invitations and questions that the person who looks may decide about."""
     id = _vault(visit)
     held = await visit.app.vaults.held(visit.who, id)
     return {
@@ -25,6 +25,10 @@ async def rows(visit: Visit) -> Mapping[str, Any]:
         "invitations": [
             {"id": one.id, "role": one.role, "by": one.by, "expires": one.expires}
             for one in await visit.app.members.invitations(visit.who, id)
+        ],
+        "waiting": [
+            {"id": one.id, "approved": one.approved is not None, "expires": one.expires}
+            for one in await visit.app.approvals.pending(visit.who, id)
         ],
         "roles": [role for role in ROLES if may_manage(held.role, role)] if held.vault.kind != "personal" else [],
     }

@@ -4,12 +4,13 @@ from starlette.routing import Route
 
 from archivist.web.frame import HOME, Frame
 from archivist.web.pages import activity, connections, keys, vault, vaults
+from archivist.web.pages.approvals import approval_routes
 from archivist.web.pages.listed import listed
 
 
 def vault_routes(frame: Frame) -> list[Route]:
     """Each list is also there as JSON; its address comes first, for an id can be spelled like it."""
-    return [*_connections(frame), *_keys(frame), *_vaults(frame), *_activity(frame)]
+    return [*_connections(frame), *_keys(frame), *_vaults(frame), *approval_routes(frame), *_activity(frame)]
 
 
 def _connections(frame: Frame) -> list[Route]:

@@ -51,6 +51,7 @@ async def view(visit: Visit, held: Held) -> Mapping[str, Any]:
         "members": held.members,
         "memories": await _memories(visit, held),
         "last_used": held.used,
+        "approval": held.vault.approval,
     }
 
 

@@ -4,13 +4,15 @@ ALTER TABLE audit ADD COLUMN seq BIGINT DEFAULT '0' NOT NULL;
 
 CREATE INDEX audit_seq ON audit (vault, seq);
 
-ALTER TABLE memories ADD COLUMN going VARCHAR(36) DEFAULT '' NOT NULL;
+ALTER TABLE memories ADD COLUMN going VARCHAR(36) DEFAULT '00000000-0000-0000-0000-000000000000' NOT NULL;
 
 ALTER TABLE memories ADD COLUMN checksum BIGINT;
 
+UPDATE memories SET batch = '00000000-0000-0000-0000-000000000000' WHERE batch = '';
+
 DROP INDEX memories_counted;
 
-CREATE INDEX memories_counted ON memories (vault, going, tier, archived, batch, event, id, tokens);
+CREATE INDEX memories_counted ON memories (vault, tier, archived, batch, event, id, going, tokens);
 
 CREATE TABLE batches (
   vault VARCHAR(36) NOT NULL,
