@@ -160,6 +160,9 @@ async def test_a_mirror_that_knows_more_than_the_data_is_left_as_it_is(app, me, 
     older = another(tmp_path / "old")
     with pytest.raises(Refused, match="archivist repair"):
         await older.mirror.follow(me.vault)
+    assert (await older.mirror.lag(me.vault)).state == "ahead"
+    with pytest.raises(Refused, match="the data are older than their mirror"):
+        await older.start()
     await older.close()
     assert contents(data / "mirror", me.vault) == before
 

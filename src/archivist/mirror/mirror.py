@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from archivist.domain.changes import Head
 from archivist.domain.errors import ArchivistError, Conflict, NotFound, Refused, Unavailable
 from archivist.domain.ids import CONTROL, MemoryId, VaultId
 from archivist.mirror import control, vaults
@@ -19,7 +20,8 @@ from archivist.storage.stores import Stores
 PATIENCE = 30.0
 """Seconds that a deletion waits for the mirror."""
 
-State = Literal["disabled", "current", "behind", "unreachable"]
+State = Literal["disabled", "current", "behind", "ahead", "unreachable"]
+"""ahead: it knows what the data have lost; nothing is copied over it, and no deletion can be confirmed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +102,14 @@ class Mirror:
     async def lag(self, vault: VaultId) -> Lag:
         if self.store is None:
             return Lag("disabled")
-        seq = (await heads.read(await self.primary.vault(vault, writable=False), vault)).head.seq
+        theirs = (await heads.read(await self._primary(vault), vault)).head
         try:
-            mine = await heads.read(await self.store.vault(vault, writable=False), vault)
+            mine = await heads.read(await self._mirrored(vault), vault)
         except NotFound:
-            return Lag("behind", seq)
+            return Lag(_state(Head(theirs.epoch, 0), theirs), theirs.seq)  # not begun yet
         except ArchivistError:
             return Lag("unreachable")
-        return Lag("behind" if mine.head.seq < seq else "current", max(0, seq - mine.head.seq), mine.erasing > 0)
+        return Lag(_state(mine.head, theirs), max(0, theirs.seq - mine.head.seq), mine.erasing > 0)
 
     async def require_behind(self, vaults: Iterable[VaultId]) -> None:
         """Refuse data that are older than their mirror: an old copy was put back, and knows nothing of later deletions.
@@ -121,7 +123,7 @@ class Mirror:
             with suppress(NotFound, Unavailable):  # what cannot be asked is told by the follower
                 theirs = await heads.read(await self._primary(vault), vault)
                 mine = await heads.read(await self._mirrored(vault), vault)
-                if (mine.head.epoch, mine.head.seq) > (theirs.head.epoch, theirs.head.seq):
+                if _state(mine.head, theirs.head) == "ahead":
                     raise Refused(
                         "the data are older than their mirror, which knows of later changes and deletions;"
                         " `archivist repair` brings them back, or set ARCHIVIST_MIRROR to another folder"
@@ -160,6 +162,12 @@ async def is_left(
 ) -> bool:
     """Whether anything of these memories is in a store: rows of any table, or entries of the full-text index."""
     return await erasures.is_left(db, vault, ids) or await keywords.holds(db, vault, documents)
+
+
+def _state(mine: Head, theirs: Head) -> State:
+    if mine == theirs:
+        return "current"
+    return "ahead" if (mine.epoch, mine.seq) > (theirs.epoch, theirs.seq) else "behind"
 
 
 async def _copy_of(store: Stores, vault: VaultId) -> Database:
