@@ -13,6 +13,7 @@ from archivist.embedders.hashed import HashedEmbedder
 from archivist.mirror import vaults as copying
 from archivist.services.deletion import DELETE_ALL, DELETE_SELECTED
 from archivist.settings import Settings
+from archivist.storage import heads
 from archivist.storage.schema import metadata
 from archivist.storage.sqlite.stores import SqliteStores
 from tests.mirrors import contents, differences
@@ -185,6 +186,7 @@ async def test_people_keys_and_vaults_are_copied_and_what_they_lose_is_gone_ther
     [vault_names] = [sorted(row["name"] for row in await control.read(_all("vaults")))]
     assert "second" in vault_names
     assert [row["name"] for row in await control.read(_all("keys"))] == ["laptop"]
+    assert "keys create" in [row["action"] for row in await control.read(_all("audit"))]
     await app.keys.revoke(me, made[0].id)
     await app.mirror.follow(CONTROL)
     assert [row["revoked"] is not None for row in await control.read(_all("keys"))] == [True]
@@ -206,3 +208,33 @@ async def test_a_page_that_somebody_else_copied_meanwhile_conflicts(app, me):
     pages = [copying.step(source, target, me.vault, app.mirror.keywords) for _ in range(2)]
     outcomes = await asyncio.gather(*pages, return_exceptions=True)
     assert sorted(type(one) is Conflict for one in outcomes) == [False, True]
+
+
+async def test_what_is_committed_while_the_control_database_is_copied_is_copied_once(app, me, monkeypatch):
+    await app.mirror.follow(CONTROL)
+    read = heads.read
+
+    async def and_then_somebody_makes_a_key(db, vault):
+        standing = await read(db, vault)
+        if vault == CONTROL and not made:
+            made.append(1)
+            made[:] = [await app.keys.create(me, name="meanwhile", scopes=frozenset({Scope.READ}))]
+        return standing
+
+    made: list[object] = []
+    monkeypatch.setattr(heads, "read", and_then_somebody_makes_a_key)
+    await app.mirror.follow(CONTROL)
+    monkeypatch.undo()
+    await app.keys.create(me, name="later", scopes=frozenset({Scope.READ}))
+    await app.mirror.follow(CONTROL)
+    control = await app.mirror.store.control()
+    assert sorted(row["name"] for row in await control.read(_all("keys"))) == ["later", "meanwhile"]
+
+
+async def test_a_page_that_always_conflicts_is_given_up_in_the_end(app, me, monkeypatch):
+    async def conflicts(*_args):
+        raise Conflict("a unique key is taken")
+
+    monkeypatch.setattr(copying, "step", conflicts)
+    with pytest.raises(Unavailable, match="archivist doctor"):
+        await app.mirror.follow(me.vault)

@@ -31,17 +31,17 @@ async def step(source: Database, target: Database) -> int:
             " what is missing"
         )
     entries = await copies.changes_since(source, CONTROL, mine.head.seq, PAGE)
-    upto = entries[-1]["seq"] if len(entries) == PAGE else theirs.head.seq
+    upto = copies.reached(entries, PAGE, theirs.head)
     batch: list[Write] = []
     for table in compared.TABLES:
         batch += await table.differences(source, target)
-    audited = await copies.new_in_trail(source, CONTROL, target, mine.head.seq, upto)
+    audited = await compared.new_in_trail(source, target, mine.head.seq, upto)
     if batch or audited or upto != mine.head.seq:
         await target.apply([
             heads.follow(CONTROL, mine.head, Head(theirs.head.epoch, upto), theirs.space),
             heads.set_secret(CONTROL, theirs.secret),
             *batch,
             *copies.CHANGES.insert(CONTROL, entries),
-            *copies.AUDIT.insert(CONTROL, audited),
+            *audited,
         ])  # fmt: skip
     return max(0, theirs.head.seq - upto)

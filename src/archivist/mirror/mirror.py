@@ -17,6 +17,9 @@ from archivist.storage.database import Database
 from archivist.storage.keyring import copy_file
 from archivist.storage.stores import Stores
 
+TRIES = 50
+"""How often in a row others may copy the same page."""
+
 PATIENCE = 30.0
 """Seconds that a deletion waits for the mirror."""
 
@@ -63,8 +66,15 @@ class Mirror:
         if self.store is None:
             return
         async with self._following.setdefault(vault, asyncio.Lock()):
-            while await self._step(self.store, vault):
-                pass
+            conflicts = 0
+            while conflicts < TRIES:
+                try:
+                    if not await self._step(self.store, vault):
+                        return
+                    conflicts = 0
+                except Conflict:  # another process copied the same page
+                    conflicts += 1
+        raise Unavailable("the mirror holds what the data do not; see `archivist doctor`")
 
     async def cleared(self, vault: VaultId, ids: Sequence[MemoryId], documents: Sequence[int]) -> None:
         """Follow, then read back: none of these memories may be there, nor an index entry of theirs.
@@ -143,17 +153,12 @@ class Mirror:
 
     async def _step(self, store: Stores, vault: VaultId) -> bool:
         """Copy a page; whether there is more."""
-        try:
-            if vault == CONTROL:
-                left = await control.step(await self.primary.control(), await store.control())
-                if self.secrets is not None:
-                    await asyncio.to_thread(copy_file, *self.secrets)
-            else:
-                left = await vaults.step(
-                    await self.primary.vault(vault, writable=False), await _copy_of(store, vault), vault, self.keywords
-                )
-        except Conflict:
-            return True  # another process copied the same page
+        if vault != CONTROL:
+            source, target = await self._primary(vault), await _copy_of(store, vault)
+            return await vaults.step(source, target, vault, self.keywords) > 0
+        left = await control.step(await self.primary.control(), await store.control())
+        if self.secrets is not None:
+            await asyncio.to_thread(copy_file, *self.secrets)
         return left > 0
 
 

@@ -37,7 +37,7 @@ async def step(source: Database, target: Database, vault: VaultId, keywords: Key
     if mine.head == theirs.head:
         return 0
     entries = await copies.changes_since(source, vault, mine.head.seq, PAGE)
-    upto = entries[-1]["seq"] if len(entries) == PAGE else max(theirs.head.seq, entries[-1]["seq"] if entries else 0)
+    upto = copies.reached(entries, PAGE, theirs.head)
     batch = [
         heads.follow(vault, mine.head, Head(theirs.head.epoch, upto), theirs.space),
         *await _copied(source, vault, entries, keywords),

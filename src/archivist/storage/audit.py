@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 
 from archivist.domain.audit import Entry
-from archivist.domain.ids import UserId, VaultId
+from archivist.domain.ids import CONTROL, UserId, VaultId
 from archivist.domain.times import micros, moment
 from archivist.storage.database import Database, Row, Write
 from archivist.storage.schema import audit, heads
@@ -16,8 +16,11 @@ from archivist.storage.schema import audit, heads
 FIRST = "~"
 """Sorts behind every id: the page before it is the newest one."""
 
-_STANDING = sa.select(heads.c.seq).where(heads.c.vault == sa.bindparam("of_vault", type_=sa.String)).scalar_subquery()
-_INSERT = sa.insert(audit).values(seq=sa.func.coalesce(_STANDING, 0))
+_OF_VAULT, _OF_CONTROL = (
+    sa.select(heads.c.seq).where(heads.c.vault == which).scalar_subquery()
+    for which in (sa.bindparam("of_vault", type_=sa.String), sa.literal(CONTROL))
+)
+_INSERT = sa.insert(audit).values(seq=sa.func.coalesce(_OF_VAULT, _OF_CONTROL, 0))  # of the log that lies beside it
 _COLUMNS = tuple(name for name in audit.c.keys() if name != "seq")  # noqa: SIM118 - a collection, not a mapping
 _TOLD = sa.select(*(audit.c[name] for name in _COLUMNS)).where(
     audit.c.vault == sa.bindparam("of_vault", type_=sa.String)

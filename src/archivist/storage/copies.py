@@ -6,6 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from archivist.domain.changes import Head
 from archivist.domain.ids import VaultId
 from archivist.storage.database import Database, Row, Write
 from archivist.storage.rows import chunks
@@ -97,6 +98,12 @@ _AUDITED = sa.select(audit).where(
     audit.c.vault == _VAULT, audit.c.seq >= _FROM, audit.c.seq <= sa.bindparam("upto", type_=sa.BigInteger)
 )
 _BURIED_SINCE = sa.select(tombstones).where(tombstones.c.vault == _VAULT, tombstones.c.at >= _FROM)
+
+
+def reached(entries: Sequence[Row], page: int, head: Head) -> int:
+    """Where a copy stands that has taken `entries`, of which `page` were asked for after `head` was read."""
+    last = int(entries[-1]["seq"]) if entries else 0  # some of them may be later than that head
+    return last if len(entries) == page else max(last, head.seq)
 
 
 async def changes_since(db: Database, vault: VaultId, seq: int, most: int) -> Sequence[Row]:

@@ -69,7 +69,7 @@ audit = table(
     Column("target", Id, nullable=False),
     Column("count", BigInteger, nullable=False),
     Column("outcome", String(32), nullable=False),
-    Column("seq", BigInteger, nullable=False, server_default="0"),  # where the vault's log stood
+    Column("seq", BigInteger, nullable=False, server_default="0"),  # where the log of its database stood
     Index("audit_recent", "vault", "at"),
     Index("audit_seq", "vault", "seq"),
 )
