@@ -104,13 +104,15 @@ def test_a_damaged_mirror_is_copied_anew(filled, damage):
     damage(vault_of(filled, "mirror"))
     if damage is DAMAGES[-1]:
         assert findings(filled) == (0, {})
-        assert filled("import", str(filled.data.parent / "lines.jsonl")).returncode == 0
+        later = filled.data.parent / "later.jsonl"
+        later.write_bytes(a_line(0xFFFF, "came later"))
+        assert filled("import", str(later)).returncode == 0
     else:
         assert list(findings(filled)[1]) == [("mirror", "vault")]
         repaired(filled)
     vault_of(filled).unlink()
     repaired(filled)
-    assert texts(filled) == sorted(TEXTS)
+    assert set(texts(filled)) >= set(TEXTS)
 
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=NAMES)
