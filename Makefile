@@ -18,7 +18,7 @@ test: ## everything: lint, types, floors and the whole suite (ARGS="-k words" to
 	@$(MAKE) lint types
 	@$(BIN)/python tools/services.py $(BIN)/python -m pytest $(ARGS)
 
-check: ## the fast half, under a minute, no service needed
+check: ## the fast half, a few minutes, no service needed
 	@$(SETUP) dev
 	@$(MAKE) lint types quick
 

@@ -160,6 +160,7 @@ def _print_done(done: Done, *, as_json: bool) -> None:
     if not done.batches:
         click.echo(f"Nothing to reflect on: {done.reason}.")
         return
-    click.echo(f"{done.entries} reflections written on {done.sources} memories, in {done.batches} batches.")
+    batches = "1 batch" if done.batches == 1 else f"{done.batches} batches"
+    click.echo(f"{done.entries} reflections written on {done.sources} memories, in {batches}.")
     if done.debt is not None and (done.debt.memories or done.debt.reflections):
         click.echo(f"{done.debt.memories} memories and {done.debt.reflections} reflections still wait.", err=True)
