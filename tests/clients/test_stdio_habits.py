@@ -23,7 +23,7 @@ async def test_a_handshake_pipelined_behind_a_probe_is_answered_too(server, tmp_
     found = await answers(server.local(), tmp_path, probed, hello, initialized, legacy(1, "tools/list"))
     assert MODERN in found["probe"]["result"]["supportedVersions"]
     assert found[0]["result"]["protocolVersion"] == "2025-11-25"
-    assert len(found[1]["result"]["tools"]) == 7
+    assert len(found[1]["result"]["tools"]) == 10
 
 
 async def test_one_process_serves_both_eras_side_by_side(server, tmp_path):
