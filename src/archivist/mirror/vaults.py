@@ -40,7 +40,7 @@ async def step(source: Database, target: Database, vault: VaultId, keywords: Key
     upto = copies.reached(entries, PAGE, theirs.head)
     batch = [
         heads.follow(vault, mine.head, Head(theirs.head.epoch, upto), theirs.space),
-        *await _copied(source, vault, entries, keywords),
+        *await _copied(source, target, vault, entries, keywords),
         *copies.CHANGES.insert(vault, entries),
         *copies.AUDIT.insert(vault, await copies.new_in_trail(source, vault, target, mine.head.seq, upto)),
     ]
@@ -77,10 +77,12 @@ def _anew(vault: VaultId, mine: Standing, theirs: Standing, keywords: KeywordInd
     ]
 
 
-async def _copied(source: Database, vault: VaultId, entries: Sequence[Row], keywords: KeywordIndex) -> list[Write]:
+async def _copied(
+    source: Database, target: Database, vault: VaultId, entries: Sequence[Row], keywords: KeywordIndex
+) -> list[Write]:
     """What the entries name, as it is now. An entry that says that everything went makes those before it idle."""
     cleared = max((place for place, entry in enumerate(entries) if entry["op"] == "clear"), default=-1)
-    batch = await _emptied(source, vault, entries[cleared], keywords) if cleared >= 0 else []
+    batch = await _emptied(source, target, vault, entries[cleared], keywords) if cleared >= 0 else []
     left = entries[cleared + 1 :]
     batch += await _batches(source, vault, _ids(left, "batch"))
     return batch + await _memories(source, vault, _ids(left, "memory"), keywords)
@@ -90,15 +92,17 @@ def _ids(entries: Sequence[Row], kind: str) -> list[str]:
     return list(dict.fromkeys(entry["id"] for entry in entries if entry["kind"] == kind))
 
 
-async def _emptied(source: Database, vault: VaultId, entry: Row, keywords: KeywordIndex) -> list[Write]:
-    buried = await copies.buried_since(source, vault, entry["at"])
+async def _emptied(
+    source: Database, target: Database, vault: VaultId, entry: Row, keywords: KeywordIndex
+) -> list[Write]:
+    known = {row["memory"] for row in await copies.buried_since(target, vault, entry["at"])}
+    buried = [row for row in await copies.buried_since(source, vault, entry["at"]) if row["memory"] not in known]
     return [
         keywords.clear(vault),
         *(
             part.clear(vault)
             for part in (copies.MEMORIES, *copies.OF_A_MEMORY, copies.LINEAGE, copies.BATCHES, copies.LEASED)
         ),
-        *copies.TOMBSTONES.drop(vault, [row["memory"] for row in buried]),
         *copies.TOMBSTONES.insert(vault, buried),
         heads.erasing(vault),
     ]
