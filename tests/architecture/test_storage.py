@@ -37,7 +37,7 @@ WITHOUT_A_VAULT = {
     "storage.codes.clear": "age is the same in every vault",
     "storage.tokens.by_digest": "the token says which vault it opens",
     "storage.tokens.clear": "age is the same in every vault",
-    "storage.compared.new_in_trail": "the trail of the control database speaks of all vaults, and goes with it",
+    "storage.copies._missing": "of a vault, or of the control database, whose trail speaks of all vaults",
     "storage.changes.entries_of": "lays out a statement, which asks for the vault that is bound to it",
 }
 """Functions over more than one vault, each with its reason."""
@@ -47,7 +47,7 @@ UNFILTERED = {
     "storage.keys._OF_OWNER": "of of_owner",
     "storage.keys._ALIVE": "of alive",
     "storage.vaults._ALL": "of everything",
-    "storage.compared._TRAIL": "of new_in_trail",
+    "storage.copies._TRAIL": "of new_in_control_trail",
     "storage.vaults._OF_MEMBER": "of of_member",
     "storage.members._OF_USER": "of of_user",
     "storage.grants._OF_USER": "of of_user",

@@ -14,9 +14,12 @@ clear: everything of the vault is gone.
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Head:
-    """Where a vault's log stands. `seq` counts commits from 0; another `epoch` means: start over."""
+    """Where a vault's log stands. `seq` counts commits from 0; another `epoch` means: start over.
+
+    The greater one is further: a later epoch is, whatever its `seq`.
+    """
 
     epoch: int
     seq: int

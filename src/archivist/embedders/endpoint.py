@@ -79,16 +79,13 @@ class Endpoint:
         return _vectors(answer, len(texts))
 
     async def _post(self, client: httpx2.AsyncClient, texts: Sequence[str]) -> bytes:
-        headers = {"authorization": f"Bearer {self.key}"} if self.key else {}
         content = {"model": self.model, "input": [_sendable(text) for text in texts]}
-        async with client.stream("POST", self.url, json=content, headers=headers) as response:
+        async with client.stream("POST", self.url, json=content, headers=bearer(self.key)) as response:
             _require_ok(response.status_code)
-            answer = bytearray()
-            async for chunk in response.aiter_bytes():
-                answer += chunk
-                if len(answer) > ANSWER_BYTES:
-                    raise EmbedderUnavailable(f"the embedding server's answer is over {ANSWER_BYTES} bytes")
-        return bytes(answer)
+            answer = await body_of(response, ANSWER_BYTES)
+        if answer is None:
+            raise EmbedderUnavailable(f"the embedding server's answer is over {ANSWER_BYTES} bytes")
+        return answer
 
 
 def endpoint(address: str, model: str, key: str, timeout: float) -> Endpoint:
@@ -102,10 +99,7 @@ def endpoint(address: str, model: str, key: str, timeout: float) -> Endpoint:
         raise Refused("embedder_model: must name a model of the embedding server")
     if not (key.isascii() and key.isprintable()):
         raise Refused("embedder_key: must be printable ASCII, as a header can carry it")
-    path = parts.path.rstrip("/")
-    if not path.endswith("/embeddings"):
-        path += "/embeddings" if path.endswith("/v1") else "/v1/embeddings"
-    return Endpoint(f"{parts.scheme}://{parts.netloc}{path}", model, key, timeout)
+    return Endpoint(operation(parts, "/embeddings"), model, key, timeout)
 
 
 def _checked(address: str) -> SplitResult:
@@ -118,6 +112,29 @@ def _checked(address: str) -> SplitResult:
     if not fits or parts.username or parts.password or parts.query:
         raise Refused("embedder: must be an http or https address without a user, password or query")
     return parts
+
+
+def operation(parts: SplitResult, name: str) -> str:
+    """The whole address of an operation; `parts` are of a server's root, of its `/v1`, or of the operation itself."""
+    path = parts.path.rstrip("/")
+    if not path.endswith(name):
+        path += name if path.endswith("/v1") else f"/v1{name}"
+    return f"{parts.scheme}://{parts.netloc}{path}"
+
+
+def bearer(key: str) -> dict[str, str]:
+    """The headers that show a key, if there is one."""
+    return {"authorization": f"Bearer {key}"} if key else {}
+
+
+async def body_of(response: httpx2.Response, most: int) -> bytes | None:
+    """The body of an answer that is read as it comes; None if it is over `most` bytes."""
+    body = bytearray()
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > most:
+            return None
+    return bytes(body)
 
 
 def new_client() -> httpx2.AsyncClient:

@@ -8,7 +8,8 @@ import hmac
 from archivist.domain.changes import Head
 from archivist.domain.errors import Refused
 from archivist.domain.ids import CONTROL
-from archivist.storage import compared, copies, heads
+from archivist.mirror.vaults import require_behind
+from archivist.storage import changes, compared, copies, heads
 from archivist.storage.database import Database, Write
 
 PAGE = 1_000
@@ -25,23 +26,19 @@ async def step(source: Database, target: Database) -> int:
     theirs, mine = await heads.read(source, CONTROL), await heads.read(target, CONTROL)
     if mine.head.seq and not hmac.compare_digest(mine.secret, theirs.secret):
         raise Refused("the mirror holds the data of another server; give this data folder a mirror of its own")
-    if (mine.head.epoch, mine.head.seq) > (theirs.head.epoch, theirs.head.seq):
-        raise Refused(
-            "the mirror knows more than the data it mirrors, so it is left as it is; `archivist repair` brings back"
-            " what is missing"
-        )
-    entries = await copies.changes_since(source, CONTROL, mine.head.seq, PAGE)
-    upto = copies.reached(entries, PAGE, theirs.head)
+    require_behind(mine.head, theirs.head)
+    entries = await changes.since(source, CONTROL, mine.head.seq, PAGE)
+    upto = changes.reached(entries, PAGE, theirs.head)
     batch: list[Write] = []
     for table in compared.TABLES:
         batch += await table.differences(source, target)
-    audited = await compared.new_in_trail(source, target, mine.head.seq, upto)
+    audited = await copies.new_in_control_trail(source, target, mine.head.seq, upto)
     if batch or audited or upto != mine.head.seq:
         await target.apply([
             heads.follow(CONTROL, mine.head, Head(theirs.head.epoch, upto), theirs.space),
             heads.set_secret(CONTROL, theirs.secret),
             *batch,
-            *copies.CHANGES.insert(CONTROL, entries),
+            *changes.copied(CONTROL, entries),
             *audited,
         ])  # fmt: skip
     return max(0, theirs.head.seq - upto)

@@ -172,7 +172,7 @@ async def is_left(
 def _state(mine: Head, theirs: Head) -> State:
     if mine == theirs:
         return "current"
-    return "ahead" if (mine.epoch, mine.seq) > (theirs.epoch, theirs.seq) else "behind"
+    return "ahead" if mine > theirs else "behind"
 
 
 async def _copy_of(store: Stores, vault: VaultId) -> Database:

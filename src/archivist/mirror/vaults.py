@@ -8,12 +8,12 @@ head. So any number of processes can do it side by side, and a kill at any momen
 import hmac
 from collections.abc import Sequence
 
-from archivist.domain.changes import Head
+from archivist.domain.changes import Change, Head
 from archivist.domain.errors import NotFound, Refused
 from archivist.domain.ids import MemoryId, VaultId
 from archivist.search.keyword.index import KeywordIndex
-from archivist.storage import copies, heads
-from archivist.storage.database import Database, Row, Write
+from archivist.storage import changes, copies, heads
+from archivist.storage.database import Database, Write
 from archivist.storage.heads import Standing
 from archivist.storage.schema import NO_ID
 
@@ -30,19 +30,21 @@ async def step(source: Database, target: Database, vault: VaultId, keywords: Key
     """
     theirs = await heads.read(source, vault)
     mine = await _begun(target, vault, theirs)
-    _require_behind(mine, theirs)
+    if not hmac.compare_digest(mine.secret, theirs.secret):
+        raise Refused("the mirror holds another vault under this id; give this data folder a mirror of its own")
+    require_behind(mine.head, theirs.head)
     if mine.head.epoch < theirs.head.epoch:
         await target.apply(_anew(vault, mine, theirs, keywords))
         return theirs.head.seq
     if mine.head == theirs.head:
         return 0
-    entries = await copies.changes_since(source, vault, mine.head.seq, PAGE)
-    upto = copies.reached(entries, PAGE, theirs.head)
+    entries = await changes.since(source, vault, mine.head.seq, PAGE)
+    upto = changes.reached(entries, PAGE, theirs.head)
     batch = [
         heads.follow(vault, mine.head, Head(theirs.head.epoch, upto), theirs.space),
         *await _copied(source, target, vault, entries, keywords),
-        *copies.CHANGES.insert(vault, entries),
-        *copies.AUDIT.insert(vault, await copies.new_in_trail(source, vault, target, mine.head.seq, upto)),
+        *changes.copied(vault, entries),
+        *await copies.new_in_trail(source, vault, target, mine.head.seq, upto),
     ]
     await target.apply(batch)
     return max(0, theirs.head.seq - upto)
@@ -57,10 +59,9 @@ async def _begun(target: Database, vault: VaultId, theirs: Standing) -> Standing
         return await heads.read(target, vault)
 
 
-def _require_behind(mine: Standing, theirs: Standing) -> None:
-    if not hmac.compare_digest(mine.secret, theirs.secret):
-        raise Refused("the mirror holds another vault under this id; give this data folder a mirror of its own")
-    if (mine.head.epoch, mine.head.seq) > (theirs.head.epoch, theirs.head.seq):
+def require_behind(mine: Head, theirs: Head) -> None:
+    """Raises Refused: the copy is ahead of what it copies."""
+    if mine > theirs:
         raise Refused(
             "the mirror knows more than the data it mirrors, so it is left as it is; `archivist repair` brings back"
             " what is missing"
@@ -78,25 +79,25 @@ def _anew(vault: VaultId, mine: Standing, theirs: Standing, keywords: KeywordInd
 
 
 async def _copied(
-    source: Database, target: Database, vault: VaultId, entries: Sequence[Row], keywords: KeywordIndex
+    source: Database, target: Database, vault: VaultId, entries: Sequence[Change], keywords: KeywordIndex
 ) -> list[Write]:
     """What the entries name, as it is now. An entry that says that everything went makes those before it idle."""
-    cleared = max((place for place, entry in enumerate(entries) if entry["op"] == "clear"), default=-1)
+    cleared = max((place for place, entry in enumerate(entries) if entry.op == "clear"), default=-1)
     batch = await _emptied(source, target, vault, entries[cleared], keywords) if cleared >= 0 else []
     left = entries[cleared + 1 :]
     batch += await _batches(source, vault, _ids(left, "batch"))
     return batch + await _memories(source, vault, _ids(left, "memory"), keywords)
 
 
-def _ids(entries: Sequence[Row], kind: str) -> list[str]:
-    return list(dict.fromkeys(entry["id"] for entry in entries if entry["kind"] == kind))
+def _ids(entries: Sequence[Change], kind: str) -> list[str]:
+    return list(dict.fromkeys(entry.id for entry in entries if entry.kind == kind))
 
 
 async def _emptied(
-    source: Database, target: Database, vault: VaultId, entry: Row, keywords: KeywordIndex
+    source: Database, target: Database, vault: VaultId, entry: Change, keywords: KeywordIndex
 ) -> list[Write]:
-    known = {row["memory"] for row in await copies.buried_since(target, vault, entry["at"])}
-    buried = [row for row in await copies.buried_since(source, vault, entry["at"]) if row["memory"] not in known]
+    known = {row["memory"] for row in await copies.buried_since(target, vault, entry.at)}
+    buried = [row for row in await copies.buried_since(source, vault, entry.at) if row["memory"] not in known]
     return [
         keywords.clear(vault),
         *(

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from archivist.domain.errors import Refused
-from archivist.embedders.endpoint import new_client
+from archivist.embedders.endpoint import bearer, body_of, new_client, operation
 
 ANSWER_BYTES = 1024 * 1024
 """Several times what ten entries take, with all that stands around them."""
@@ -60,7 +60,6 @@ class ChatEndpoint:
         return _content(answer)
 
     async def _post(self, client: httpx2.AsyncClient, messages: Sequence[Message]) -> bytes:
-        headers = {"authorization": f"Bearer {self.key}"} if self.key else {}
         content = {
             "model": self.model,
             "messages": list(messages),
@@ -68,15 +67,13 @@ class ChatEndpoint:
             "max_tokens": ANSWER_TOKENS,
             "stream": False,
         }
-        async with client.stream("POST", self.url, json=content, headers=headers) as response:
+        async with client.stream("POST", self.url, json=content, headers=bearer(self.key)) as response:
             if response.status_code != _OK:
                 raise Refused(f"the model's server answered with status {response.status_code}{_hint(response)}")
-            answer = bytearray()
-            async for chunk in response.aiter_bytes():
-                answer += chunk
-                if len(answer) > ANSWER_BYTES:
-                    raise Refused(f"the model's answer is over {ANSWER_BYTES} bytes")
-        return bytes(answer)
+            answer = await body_of(response, ANSWER_BYTES)
+        if answer is None:
+            raise Refused(f"the model's answer is over {ANSWER_BYTES} bytes")
+        return answer
 
 
 def endpoint(address: str, key: str, timeout: float) -> ChatEndpoint:
@@ -98,10 +95,7 @@ def endpoint(address: str, key: str, timeout: float) -> ChatEndpoint:
         raise Refused("--model: must name a model behind #, such as http://127.0.0.1:11434#llama3.2")
     if not (key.isascii() and key.isprintable()):
         raise Refused("reflect_key: must be printable ASCII, as a header can carry it")
-    path = parts.path.rstrip("/")
-    if not path.endswith(_OPERATION):
-        path += _OPERATION if path.endswith("/v1") else f"/v1{_OPERATION}"
-    return ChatEndpoint(f"{parts.scheme}://{parts.netloc}{path}", model, key, timeout)
+    return ChatEndpoint(operation(parts, _OPERATION), model, key, timeout)
 
 
 def _hint(response: httpx2.Response) -> str:

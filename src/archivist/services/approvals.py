@@ -19,6 +19,7 @@ from archivist.domain.ids import VaultId
 from archivist.domain.operations import permit
 from archivist.domain.vaults import Vault
 from archivist.services import acts
+from archivist.services.members import membership
 from archivist.storage import approvals as stored
 from archivist.storage import grants, keys, members, memories, vaults
 from archivist.storage.database import Database, Write
@@ -135,9 +136,7 @@ class Approvals:
         """
         require_person(who)
         control = await self.stores.control()
-        member = await members.find(control, vault, who.user)
-        if member is None or await vaults.find(control, vault) is None:
-            raise NotFound("there is no such vault")
+        member = await membership(control, who, vault)
         return await stored.open_in(control, vault, self.now()) if member.role in DECIDERS else []
 
     async def shown(self, who: Principal, vault: VaultId, id: str) -> Question:
@@ -184,10 +183,7 @@ class Approvals:
         """
         require_person(who)
         control = await self.stores.control()
-        member = await members.find(control, vault, who.user)
-        if member is None or await vaults.find(control, vault) is None:
-            raise NotFound("there is no such vault")
-        if member.role != "owner":
+        if (await membership(control, who, vault)).role != "owner":
             raise InsufficientScope("only an owner of this vault decides whether its owners are asked")
         act = entry(who, self.new_id(), self.now(), f"vaults approval {wanted}", target=vault, vault=vault)
         await control.apply([*await acts.written(control, act, "vault"), vaults.set_approval(vault, wanted)])

@@ -49,13 +49,13 @@ class Members:
         """
         require_person(who)
         control = await self.stores.control()
-        await self._mine(control, who, vault)
+        await membership(control, who, vault)
         return await stored.of_vault(control, vault)
 
     async def role(self, who: Principal, vault: VaultId) -> Role:
         """Raises NotFound: there is no such vault for this person."""
         require_person(who)
-        return (await self._mine(await self.stores.control(), who, vault)).role
+        return (await membership(await self.stores.control(), who, vault)).role
 
     async def invite(self, who: Principal, vault: VaultId, role: Role) -> str:
         """The secret of a link by which one person joins.
@@ -67,7 +67,7 @@ class Members:
         """
         require_person(who)
         control = await self.stores.control()
-        _require_may(await self._mine(control, who, vault), role)
+        _require_may(await membership(control, who, vault), role)
         found = await stored_vaults.find(control, vault)
         if found is not None and found.kind == "personal":
             raise Conflict("a personal vault is its owner's alone; make a project vault and invite people there")
@@ -85,7 +85,7 @@ class Members:
         """
         require_person(who)
         control = await self.stores.control()
-        mine = await self._mine(control, who, vault)
+        mine = await membership(control, who, vault)
         names = {one.member.user: one.name for one in await stored.of_vault(control, vault)}
         now = self.now()
         return [
@@ -153,7 +153,7 @@ class Members:
         control = await self.stores.control()
         for _ in range(TRIES):
             head = await acts.head(control)
-            mine = await self._mine(control, who, vault)
+            mine = await membership(control, who, vault)
             theirs = await stored.find(control, vault, user)
             if theirs is None:
                 raise NotFound("nobody of that id is in this vault")
@@ -172,11 +172,13 @@ class Members:
         theirs = [grant for grant in await grants.of_user(control, user) if grant.vault == vault]
         return [write for grant in theirs for write in endings.ending(grant, now, "membership")]
 
-    async def _mine(self, control: Database, who: Principal, vault: VaultId) -> Member:
-        member = await stored.find(control, vault, who.user)
-        if member is None or await stored_vaults.find(control, vault) is None:
-            raise NotFound("there is no such vault")
-        return member
+
+async def membership(control: Database, who: Principal, vault: VaultId) -> Member:
+    """As what `who` is in a vault. Raises NotFound: there is no such vault for them."""
+    member = await stored.find(control, vault, who.user)
+    if member is None or await stored_vaults.find(control, vault) is None:
+        raise NotFound("there is no such vault")
+    return member
 
 
 async def _applied(control: Database, head: Head, act: Entry, writes: Sequence[Write]) -> bool:

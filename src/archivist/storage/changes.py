@@ -6,7 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from archivist.domain.changes import Change, Kind, Op
+from archivist.domain.changes import Change, Head, Kind, Op
 from archivist.domain.ids import VaultId
 from archivist.domain.times import micros, moment
 from archivist.storage import heads
@@ -28,6 +28,7 @@ _APPEND = sa.insert(changes).from_select(
         sa.bindparam("new_at", type_=sa.BigInteger),
     ).where(heads_table.c.vault == sa.bindparam("of_vault", type_=sa.String)),
 )
+_COPY = sa.insert(changes)
 _DOCUMENT = memories.c.doc + 0  # of a plain column SQLite would take the order from an index, and walk the vault
 _LAST = sa.select(sa.func.max(changes.c.seq)).where(changes.c.vault == sa.bindparam("of_vault", type_=sa.String))
 _FOLLOW = (
@@ -83,6 +84,20 @@ def entries_of(op: Op, *which: "sa.ColumnElement[bool]") -> sa.Insert:
 async def since(db: Database, vault: VaultId, seq: int, limit: int) -> Sequence[Change]:
     """The entries after `seq`, oldest first, at most `limit`."""
     return [_change(row) for row in await db.read(_SINCE, {"of_vault": vault, "after": seq, "most": limit})]
+
+
+def reached(entries: Sequence[Change], limit: int, head: Head) -> int:
+    """Where a follower stands that has taken what `since` gave for `limit`, asked after `head` was read."""
+    last = entries[-1].seq if entries else 0  # some of them may be later than that head
+    return last if len(entries) == limit else max(last, head.seq)
+
+
+def copied(vault: VaultId, entries: Sequence[Change]) -> list[Write]:
+    """The same entries, for the log of a copy of the vault."""
+    rows = [
+        {**{name: getattr(one, name) for name in _COLUMNS}, "vault": vault, "at": micros(one.at)} for one in entries
+    ]
+    return [Write(_COPY, rows=rows)] if rows else []
 
 
 def _change(row: Row) -> Change:

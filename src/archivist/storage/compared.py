@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from archivist.storage.database import Database, Row, Write
-from archivist.storage.schema import approvals, audit, keys, vaults
+from archivist.storage.schema import approvals, keys, vaults
 from archivist.storage.schema_people import PEOPLE
 
 Key = tuple[Any, ...]
@@ -44,20 +44,3 @@ class Compared:
 
 TABLES = tuple(Compared(table) for table in (vaults, keys, approvals, *PEOPLE))
 """All but the log and the trail, which only grow."""
-
-
-_TRAIL = sa.select(audit).where(
-    audit.c.seq >= sa.bindparam("seen", type_=sa.BigInteger), audit.c.seq <= sa.bindparam("upto", type_=sa.BigInteger)
-)
-_INSERT_TRAIL = sa.insert(audit)
-
-
-async def new_in_trail(source: Database, target: Database, first: int, last: int) -> list[Write]:
-    """What makes `target` have the trail from `first` to `last` of the control log, whatever vaults it speaks of.
-
-    `first` is where `target` stands: an entry may have come there after it was copied.
-    """
-    asked = {"seen": first, "upto": last}
-    here = {row["id"] for row in await target.read(_TRAIL, asked)}
-    new = [dict(row) for row in await source.read(_TRAIL, asked) if row["id"] not in here]
-    return [Write(_INSERT_TRAIL, rows=new)] if new else []

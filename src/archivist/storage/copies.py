@@ -2,26 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 
-from archivist.domain.changes import Head
 from archivist.domain.ids import VaultId
+from archivist.domain.times import micros
 from archivist.storage.database import Database, Row, Write
 from archivist.storage.rows import chunks
-from archivist.storage.schema import (
-    audit,
-    batches,
-    changes,
-    leased,
-    lineage,
-    memories,
-    pending,
-    tags,
-    tombstones,
-    vectors,
-)
+from archivist.storage.schema import PARTS, audit, batches, changes, leased, lineage, memories, tombstones
 
 _VAULT = sa.bindparam("of_vault", type_=sa.String)
 _WANTED: sa.BindParameter[Any] = sa.bindparam("wanted", expanding=True)
@@ -75,53 +65,41 @@ LINEAGE = Part(lineage, "parent")
 OUTLIVING = (TOMBSTONES, LINEAGE)
 """What is there of a memory that is gone, too: ids, never text."""
 
-OF_A_MEMORY = tuple(Part(table, owner) for table, owner in (
-    (tags, "memory"), (vectors, "memory"), (pending, "memory"),
-))  # fmt: skip
-"""What goes where its memory goes."""
+OF_A_MEMORY = tuple(Part(table, owner) for table, owner in PARTS)
 
 BATCHES = Part(batches, "id")
 LEASED_IN = Part(leased, "batch")
 LEASED = Part(leased, "memory")
-CHANGES = Part(changes, "seq")
-AUDIT = Part(audit, "id")
-EVERYTHING = (MEMORIES, *OF_A_MEMORY, *OUTLIVING, BATCHES, LEASED, CHANGES, AUDIT)
+EVERYTHING = (MEMORIES, *OF_A_MEMORY, *OUTLIVING, BATCHES, LEASED, Part(changes, "seq"), Part(audit, "id"))
 """A vault but for its head and its full-text index."""
 
-_CHANGES_SINCE = (
-    sa.select(changes)
-    .where(changes.c.vault == _VAULT, changes.c.seq > _FROM)
-    .order_by(changes.c.seq)
-    .limit(sa.bindparam("most", type_=sa.BigInteger))
-)
-_AUDITED = sa.select(audit).where(
-    audit.c.vault == _VAULT, audit.c.seq >= _FROM, audit.c.seq <= sa.bindparam("upto", type_=sa.BigInteger)
-)
+_TRAIL = sa.select(audit).where(audit.c.seq >= _FROM, audit.c.seq <= sa.bindparam("upto", type_=sa.BigInteger))
+_AUDITED = _TRAIL.where(audit.c.vault == _VAULT)
+_INSERT_TRAIL = sa.insert(audit)
 _BURIED_SINCE = sa.select(tombstones).where(tombstones.c.vault == _VAULT, tombstones.c.at >= _FROM)
 
 
-def reached(entries: Sequence[Row], page: int, head: Head) -> int:
-    """Where a copy stands that has taken `entries`, of which `page` were asked for after `head` was read."""
-    last = int(entries[-1]["seq"]) if entries else 0  # some of them may be later than that head
-    return last if len(entries) == page else max(last, head.seq)
+async def new_in_trail(source: Database, vault: VaultId, target: Database, first: int, last: int) -> list[Write]:
+    """What makes `target` have the trail of a vault from `first` to `last` of its log.
+
+    `first` is where `target` stands: an entry may have come there after it was copied.
+    """
+    return await _missing(source, target, _AUDITED, {"of_vault": vault, "seen": first, "upto": last})
 
 
-async def changes_since(db: Database, vault: VaultId, seq: int, most: int) -> Sequence[Row]:
-    """The entries of the log behind `seq`, oldest first, at most `most`."""
-    return await db.read(_CHANGES_SINCE, {"of_vault": vault, "seen": seq, "most": most})
+async def new_in_control_trail(source: Database, target: Database, first: int, last: int) -> list[Write]:
+    """The same for the trail of the control database, whatever vaults it speaks of."""
+    return await _missing(source, target, _TRAIL, {"seen": first, "upto": last})
 
 
-async def audited(db: Database, vault: VaultId, first: int, last: int) -> Mapping[str, Row]:
-    """The entries of the trail from `first` to `last` of the log, by id."""
-    return {row["id"]: row for row in await db.read(_AUDITED, {"of_vault": vault, "seen": first, "upto": last})}
+async def _missing(
+    source: Database, target: Database, trail: "sa.Select[Any]", asked: Mapping[str, Any]
+) -> list[Write]:
+    here = {row["id"] for row in await target.read(trail, asked)}
+    new = [dict(row) for row in await source.read(trail, asked) if row["id"] not in here]
+    return [Write(_INSERT_TRAIL, rows=new)] if new else []
 
 
-async def new_in_trail(source: Database, vault: VaultId, target: Database, first: int, last: int) -> Sequence[Row]:
-    """What `target` lacks of them. `first` is where it stands: an entry may have come there after it was copied."""
-    here = await audited(target, vault, first, last)
-    return [row for id, row in (await audited(source, vault, first, last)).items() if id not in here]
-
-
-async def buried_since(db: Database, vault: VaultId, at: int) -> Sequence[Row]:
-    """The marks of what was deleted at the moment `at` (µs) or later."""
-    return await db.read(_BURIED_SINCE, {"of_vault": vault, "seen": at})
+async def buried_since(db: Database, vault: VaultId, at: datetime) -> Sequence[Row]:
+    """The marks of what was deleted at that moment or later."""
+    return await db.read(_BURIED_SINCE, {"of_vault": vault, "seen": micros(at)})

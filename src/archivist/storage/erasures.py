@@ -18,7 +18,7 @@ from archivist.storage import batches
 from archivist.storage import changes as log
 from archivist.storage.database import Database, Write
 from archivist.storage.rows import chunks
-from archivist.storage.schema import NO_ID, erasures, lineage, memories, pending, tags, vectors
+from archivist.storage.schema import NO_ID, PARTS, erasures, lineage, memories
 
 _VAULT = sa.bindparam("of_vault", type_=sa.String)
 _ERASURE = sa.bindparam("of_erasure", type_=sa.String)
@@ -34,18 +34,16 @@ _HIDE = _HIDE_ALL.where(memories.c.id == sa.bindparam("of_memory", type_=sa.Stri
 _SHOW = sa.update(memories).where(*_GOING).values(going=NO_ID)
 _IDS = sa.select(memories.c.id).where(*_GOING)
 _DOCS = sa.select(memories.c.id, memories.c.doc).where(*_GOING)
-_COUNT = sa.select(sa.func.count().label("items")).select_from(memories).where(*_GOING)
 _LOG_AGAIN = log.entries_of("put", *_GOING)
-_PARTS = ((tags, "memory"), (vectors, "memory"), (pending, "memory"))
 _OF_THE_GONE = sa.delete(lineage).where(
     lineage.c.vault == _VAULT, lineage.c.parent.not_in(sa.select(memories.c.id).where(memories.c.vault == _VAULT))
 )
 _DROP_LINKS = sa.delete(lineage).where(lineage.c.vault == _VAULT, lineage.c.parent.in_(_IDS))
 _DROP = sa.delete(memories).where(*_GOING)
-_DROP_PARTS = [sa.delete(table).where(table.c.vault == _VAULT, table.c[owner].in_(_IDS)) for table, owner in _PARTS]
+_DROP_PARTS = [sa.delete(table).where(table.c.vault == _VAULT, table.c[owner].in_(_IDS)) for table, owner in PARTS]
 _LEFT = [
     sa.select(table.c[owner].label("owner")).where(table.c.vault == _VAULT, table.c[owner].in_(_WANTED)).limit(1)
-    for table, owner in ((memories, "id"), *_PARTS)
+    for table, owner in ((memories, "id"), *PARTS)
 ]
 
 

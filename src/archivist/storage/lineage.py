@@ -55,8 +55,7 @@ class Standing:
 
 
 def insert(vault: VaultId, parent: MemoryId, child: MemoryId, child_version: int, batch: str) -> Write:
-    row = {"vault": vault, "parent": parent, "child": child, "child_version": child_version, "batch": batch}
-    return Write(_INSERT, rows=(row,))
+    return insert_all(vault, [Link(parent, child, child_version, batch)])
 
 
 def insert_all(vault: VaultId, links: Sequence[Link]) -> Write:

@@ -238,4 +238,7 @@ approvals = table(
     Column("spent", BigInteger),
 )
 
+PARTS = ((tags, "memory"), (vectors, "memory"), (pending, "memory"))
+"""What goes where its memory goes: each table, and its column that names the memory."""
+
 VAULT = (heads, changes, audit, memories, tags, vectors, pending, lineage, tombstones, batches, leased, erasures)

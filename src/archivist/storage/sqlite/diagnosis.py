@@ -26,9 +26,7 @@ Trouble = Literal["missing", "unreadable", "rows", "index"]
 """missing: there is no file, or an empty one. unreadable: its pages are damaged, or it is none of ours. rows: some
 memories are not what was written. index: the full-text index does not hold what the memories say."""
 
-_ROWS = f"""
-SELECT {", ".join(COLUMNS)} FROM memories WHERE rowid > ? ORDER BY rowid LIMIT {PAGE}
-""".replace("SELECT ", "SELECT rowid AS place, ")  # noqa: S608 - names of columns of ours
+_ROWS = f"SELECT rowid AS place, {', '.join(COLUMNS)} FROM memories WHERE rowid > ? ORDER BY rowid LIMIT {PAGE}"  # noqa: S608 - names of columns of ours
 _TAGS = "SELECT tag FROM tags WHERE vault = ? AND memory = ? ORDER BY position"
 _DOCUMENTS = """
 SELECT (SELECT count(*) FROM memories) = (SELECT count(*) FROM fts_docsize WHERE id >= 0)

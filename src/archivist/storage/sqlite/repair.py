@@ -14,6 +14,7 @@ from archivist.domain.ids import MemoryId
 from archivist.storage.keyring import FILE as KEY_FILE
 from archivist.storage.keyring import copy_file
 from archivist.storage.migrations.runner import Kind
+from archivist.storage.schema import PARTS, memories
 from archivist.storage.sqlite import connections, files
 from archivist.storage.sqlite.diagnosis import Finding, examine, expected
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 SIDES = ("", "-wal", "-shm", "-journal")
 """What belongs to a file."""
-
-OF_A_MEMORY = (("memories", "id"), ("tags", "memory"), ("vectors", "memory"), ("pending", "memory"))
 
 Act = Literal["nothing", "copy", "rows", "index", "aside", "impossible"]
 """copy: the file is made anew from the mirror's. rows: some memories are. index: it is rebuilt from the memories.
@@ -94,7 +93,7 @@ def _is_behind(here: Finding, there: Finding) -> bool:
     """Whether a mirror has entries of the log that the data lost. A higher epoch is a restore, which was meant."""
     if here.head is None or there.head is None:
         return here.head is None and there.head is not None
-    return (here.head.epoch, here.head.seq) < (there.head.epoch, there.head.seq)
+    return here.head < there.head
 
 
 def carry_out(repair: Repair, now: datetime) -> None:
@@ -146,11 +145,11 @@ def _bring_back(path: Path, source: Path, ids: Sequence[MemoryId]) -> None:
     """Put the rows of these memories from `source` in the place of damaged ones, and index everything anew."""
 
     def work(connection: "Connection") -> None:
-        for table, owner in OF_A_MEMORY:
+        for table, owner in ((memories, "id"), *PARTS):
             for id in ids:
-                connection.execute(f"DELETE FROM main.{table} WHERE {owner} = ?", (id,))  # noqa: S608 - names of ours
+                connection.execute(f"DELETE FROM main.{table.name} WHERE {owner} = ?", (id,))  # noqa: S608 - names of ours
                 connection.execute(
-                    f"INSERT INTO main.{table} SELECT * FROM other.{table} WHERE {owner} = ?",  # noqa: S608 - of ours
+                    f"INSERT INTO main.{table.name} SELECT * FROM other.{table.name} WHERE {owner} = ?",  # noqa: S608 - of ours
                     (id,),
                 )
         _rebuild_index(connection)
