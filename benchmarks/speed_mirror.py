@@ -7,6 +7,7 @@ both; the cost is the median of the turns.
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
 from statistics import median
@@ -28,7 +29,7 @@ def rows(turns: Sequence[str], cache: Path) -> list[Row]:
     """turns: texts to store, each of them with a number, so that all are different."""
     with TemporaryDirectory(dir=cache / "bench") as folder, ExitStack() as stack:
         with_mirror, without = (
-            _connected(stack, Path(folder) / name, cache, mirror)
+            _started(stack, Path(folder) / name, cache, mirror)
             for name, mirror in (("with", "mirror"), ("without", "none"))
         )
         left = (f"{turn} ({number})" for number in count(1) for turn in turns)
@@ -48,37 +49,51 @@ def rows(turns: Sequence[str], cache: Path) -> list[Row]:
     return [Row("store with a mirror", values, most={"cost %": MOST_COST, "lag s": MOST_LAG})]
 
 
-def _connected(stack: ExitStack, data: Path, cache: Path, mirror: str) -> Connection:
+@dataclass(frozen=True, slots=True)
+class _Server:
+    port: int
+    key: str
+
+    def connected(self) -> Connection:
+        """A connection of its own for each turn: a server ends one that is idle for long."""
+        return Connection(self.port, self.key)
+
+
+def _started(stack: ExitStack, data: Path, cache: Path, mirror: str) -> _Server:
     key = servers.new_key(data, cache)
     (data / "archivist.toml").write_text(f'mirror = "{mirror}"\n', encoding="utf-8")
     command = [*servers.ARCHIVIST, "serve", "--data", str(data), "--port", "0"]
     _, port = stack.enter_context(servers.started(command, data.with_suffix(".log"), cache))
-    connection = stack.enter_context(Connection(port, key))
-    servers.wait_until_ready(connection)
-    return connection
+    server = _Server(port, key)
+    with server.connected() as connection:
+        servers.wait_until_ready(connection)
+    return server
 
 
-def _store(connection: Connection, texts: Iterator[str]) -> float:
+def _store(server: _Server, texts: Iterator[str]) -> float:
     """The seconds it takes to store them one after the other."""
-    started = time.perf_counter()
-    for text in texts:
-        connection.call("store_memory", content=text)
-    return time.perf_counter() - started
+    with server.connected() as connection:
+        started = time.perf_counter()
+        for text in texts:
+            connection.call("store_memory", content=text)
+        return time.perf_counter() - started
 
 
-def _for_a_while(connection: Connection, texts: Iterator[str], seconds: float) -> tuple[int, float]:
+def _for_a_while(server: _Server, texts: Iterator[str], seconds: float) -> tuple[int, float]:
     """How many could be stored, and in how many seconds."""
-    several, started = 0, time.perf_counter()
-    while time.perf_counter() - started < seconds:
-        connection.call("store_memory", content=next(texts))
-        several += 1
-    return several, time.perf_counter() - started
+    with server.connected() as connection:
+        several, started = 0, time.perf_counter()
+        while time.perf_counter() - started < seconds:
+            connection.call("store_memory", content=next(texts))
+            several += 1
+        return several, time.perf_counter() - started
 
 
-def _seconds_behind(connection: Connection, texts: Iterator[str]) -> float:
+def _seconds_behind(server: _Server, texts: Iterator[str]) -> float:
     """Seconds after the last store until the mirror has it."""
-    connection.call("store_memory", content=next(texts))
-    started = time.perf_counter()
-    while connection.call("memory_status")["mirror"] != "current":
-        time.sleep(0.01)
-    return time.perf_counter() - started
+    with server.connected() as connection:
+        connection.call("store_memory", content=next(texts))
+        started = time.perf_counter()
+        while connection.call("memory_status")["mirror"] != "current":
+            time.sleep(0.01)
+        return time.perf_counter() - started
